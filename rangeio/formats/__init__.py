@@ -1,0 +1,1 @@
+"""One folder a format, found by name and sniffed by its magic."""

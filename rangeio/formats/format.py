@@ -1,0 +1,145 @@
+"""What a format is: pure code that says which bytes it needs, receives them, and parses."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from rangeio.plan import DecodeUnit, Piece, Plan, Query, Rows, SharedLoad
+from rangeio.ranges import CostModel
+from rangeio.schema import Column, ColumnId, Schema
+from rangeio.steps import Steps
+
+
+class Stale(Exception):
+    """What was assumed from a neighbour file does not hold for this one.
+
+    Raised by a format's steps and caught by the engine, which opens again without the hint. The
+    bytes that were read stay held. Never reaches a user.
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """What one file of a directory teaches about the next: assumed, then verified, never trusted.
+
+    tail: size in bytes of a suffix GET that would have held all that ``open`` needs.
+    known: the format's own, e.g. the bytes of a schema; ``weight`` is its size in memory.
+    """
+
+    tail: int
+    known: Any = None
+    weight: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """What a format is told when it opens a file.
+
+    size: of the object, in bytes. held: how many of its last bytes the engine already has; a need
+    within them costs no hop. cost: the store's cost model. few_bytes: None lets the cost model
+    choose between few bytes and few hops, else it is forced.
+    """
+
+    size: int
+    held: int
+    cost: CostModel
+    hint: Hint | None = None
+    few_bytes: bool | None = None
+
+
+class Table(Protocol):
+    """An opened file, immutable: its column-metadata offset table and little else."""
+
+    @property
+    def num_columns(self) -> int:
+        """Top-level columns, or -1 where that is only known with the schema."""
+        ...
+
+    @property
+    def choice(self) -> str:
+        """In words: what the cost model chose while opening, and why. Empty: no choice."""
+        ...
+
+
+class ColumnMeta(Protocol):
+    """The parsed metadata of one column: pure and immutable; cached by weight."""
+
+    @property
+    def weight(self) -> int:
+        """Bytes of memory it holds, roughly."""
+        ...
+
+
+class Format(Protocol):
+    """One file format. An instance has no state; every method may run in any thread."""
+
+    name: str
+
+    def claims(self, tail: memoryview) -> bool:
+        """Whether the last bytes of a file (or all of a short one) look like this format."""
+        ...
+
+    def open(self, opening: Opening) -> Steps[Table]:
+        """Footer, offset table and what the cost model says goes with it."""
+        ...
+
+    def schema(self, table: Any) -> Steps[Schema]:
+        """The schema; verified where a hint let ``open`` assume it. Costs a hop only once: the
+        engine keeps it."""
+        ...
+
+    def assumed(self, table: Any) -> Schema | None:
+        """The schema that a hint supplied and nothing has verified yet, else None."""
+        ...
+
+    def num_rows(self, table: Any) -> Steps[int]:
+        """Top-level rows in the file."""
+        ...
+
+    def columns(
+        self, table: Any, columns: Sequence[Column]
+    ) -> Steps[Mapping[ColumnId, ColumnMeta]]:
+        """The metadata of these columns (see :meth:`needed`): one wide need.
+
+        Where the schema was assumed, the same need brings its bytes; raises Stale if they differ.
+        """
+        ...
+
+    def needed(self, field: Column) -> Sequence[Column]:
+        """The columns at or below ``field`` (pruned) whose metadata a read of it needs."""
+        ...
+
+    def plan(
+        self, table: Any, metas: Mapping[ColumnId, Any], query: Query, cost: CostModel
+    ) -> Steps[Plan]:
+        """Rows to pages to exact bytes. A hop only for page indexes of partly read pages."""
+        ...
+
+    def load(self, shared: SharedLoad, metas: Mapping[ColumnId, Any]) -> Steps[tuple[object, int]]:
+        """A shared value and its size in bytes. First need: ``shared.ranges``."""
+        ...
+
+    def decode(
+        self,
+        unit: DecodeUnit,
+        metas: Mapping[ColumnId, Any],
+        shared: Mapping[Hashable, object],
+    ) -> Steps[object]:
+        """The unit's data. The first need is ``unit.ranges``, always; it may ask again, within
+        what ``unit.later`` announced. ``shared`` is filled when the first reply arrives."""
+        ...
+
+    def assemble(
+        self, field: Column, rows: Rows, leaves: Mapping[ColumnId, Sequence[Piece]]
+    ) -> pa.Array | pa.ChunkedArray:
+        """The rows of one top-level field: cuts its pieces to one row grid, builds structs and
+        lists. Pieces come in row order and together cover ``rows``; they may reach beyond."""
+        ...
+
+    def learn(self, table: Any) -> Hint | None:
+        """What this file teaches about its neighbours."""
+        ...

@@ -1,0 +1,141 @@
+"""Byte ranges, and the arithmetic that turns needs into GETs under a cost model. Pure."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+
+_BY_POSITION = attrgetter("start", "stop")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class ByteRange:
+    """Bytes ``start`` to ``stop`` of an object, half-open: like ``range``, unlike HTTP."""
+
+    start: int
+    stop: int
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.start <= self.stop:
+            raise ValueError(f"not a byte range: {self.start}..{self.stop}")
+
+    @property
+    def size(self) -> int:
+        """How many bytes."""
+        return self.stop - self.start
+
+    def covers(self, other: ByteRange) -> bool:
+        """Whether every byte of ``other`` is one of ours."""
+        return self.start <= other.start and other.stop <= self.stop
+
+    def __str__(self) -> str:
+        return f"{self.start}:{self.stop}"
+
+
+@dataclass(frozen=True, slots=True)
+class Suffix:
+    """The last ``size`` bytes of an object whose length is not known yet."""
+
+    size: int
+
+    def __post_init__(self) -> None:
+        if self.size <= 0:
+            raise ValueError(f"not a suffix: {self.size}")
+
+    def __str__(self) -> str:
+        return f"-{self.size}:"
+
+
+@dataclass(frozen=True, slots=True)
+class Coalescing:
+    """When two needs share one GET.
+
+    gap: bytes between two needs that are worth reading through; 0 merges only what is adjacent.
+    span: bytes that one GET may reach by merging; a larger single need is split into parts of it.
+    amplification: bytes of a merged GET per byte that was asked for, at most.
+    merge: False merges nothing at all, not even what is adjacent (duplicates still share a GET).
+    """
+
+    gap: int = 1 << 20
+    span: int = 16 << 20
+    amplification: float = 4.0
+    merge: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class CostModel:
+    """What a store charges: ``latency_s`` a hop, ``bytes_per_s`` on one connection, ``in_flight``
+    requests at once, and the coalescing that follows."""
+
+    latency_s: float
+    bytes_per_s: float
+    in_flight: int = 16
+    coalescing: Coalescing = Coalescing()
+
+    def seconds(self, hops: int, size: int) -> float:
+        """The time of ``hops`` dependent round trips that move ``size`` bytes in all."""
+        return hops * self.latency_s + size / self.bytes_per_s
+
+
+def coalesce(wants: Iterable[ByteRange], policy: Coalescing) -> list[ByteRange]:
+    """Cover ``wants`` with few ranges: sorted, disjoint but for what overlapped with ``merge`` off.
+
+    Two wants that overlap always share a range where merging is on. A range that results from
+    merging is at most ``policy.span`` bytes unless one want alone, or wants that overlap, are
+    more; see :func:`split`. O(n log n).
+    """
+    ordered = sorted(wants, key=_BY_POSITION)
+    if not policy.merge:
+        return [w for w in dict.fromkeys(ordered) if w.start < w.stop]
+    spans: list[tuple[int, int]] = []
+    start = stop = useful = -1
+    for want in ordered:
+        a, b = want.start, want.stop
+        if a == b or (spans and b <= stop):
+            continue
+        if spans and (a < stop or _worth(a, b, start, stop, useful, policy)):
+            useful += b - max(a, stop)
+            stop = b
+            spans[-1] = (start, stop)
+        else:
+            start, stop, useful = a, b, b - a
+            spans.append((a, b))
+    return [ByteRange(a, b) for a, b in spans]
+
+
+def _worth(a: int, b: int, start: int, stop: int, useful: int, policy: Coalescing) -> bool:
+    """Whether want ``a..b``, which begins at or after ``stop``, joins the span ``start..stop``."""
+    span = b - start
+    return (
+        a - stop <= policy.gap
+        and span <= policy.span
+        and (a == stop or span <= policy.amplification * (useful + b - a))
+    )
+
+
+def split(at: ByteRange, span: int) -> list[ByteRange]:
+    """Cut ``at`` into the fewest parts of at most ``span`` bytes, equal to within one byte."""
+    if at.size <= span:
+        return [at]
+    count = -(-at.size // span)
+    cuts = [at.start + at.size * i // count for i in range(count + 1)]
+    return [ByteRange(a, b) for a, b in itertools.pairwise(cuts)]
+
+
+def subtract(want: ByteRange, held: Sequence[ByteRange]) -> list[ByteRange]:
+    """The parts of ``want`` that no range of ``held`` (sorted by start) covers, in order."""
+    missing: list[ByteRange] = []
+    at = want.start
+    for have in held:
+        if have.stop <= at:
+            continue
+        if have.start >= want.stop:
+            break
+        if have.start > at:
+            missing.append(ByteRange(at, have.start))
+        at = max(at, have.stop)
+    if at < want.stop:
+        missing.append(ByteRange(at, want.stop))
+    return missing

@@ -1,0 +1,171 @@
+"""Columns and schemas: what a file holds, and which of it was asked for. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import pyarrow as pa
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class ColumnId:
+    """What identifies a column inside one file: its id, and its path from the root.
+
+    A column without an id of its own carries its nearest ancestor's.
+    """
+
+    unique_id: int
+    path: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """The dotted path."""
+        return ".".join(self.path)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column, top-level or nested.
+
+    type: Arrow type of the whole column. id_declared: whether ``unique_id`` means the same column
+    in other files too. children: for structs, lists and maps the columns below, in order; empty
+    for a physical leaf. payload: private to the format (a physical position, say).
+    """
+
+    id: ColumnId
+    type: pa.DataType
+    nullable: bool = True
+    id_declared: bool = False
+    children: tuple[Column, ...] = ()
+    metadata: Mapping[bytes, bytes] = field(default_factory=dict, compare=False)
+    payload: object = field(default=None, compare=False, repr=False)
+
+    @property
+    def unique_id(self) -> int:
+        """The id inside this file; across files only where :attr:`id_declared`."""
+        return self.id.unique_id
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """Names from the root."""
+        return self.id.path
+
+    @property
+    def name(self) -> str:
+        """The last name of the path."""
+        return self.id.path[-1]
+
+    @property
+    def arrow(self) -> pa.Field:
+        """The Arrow field, metadata included."""
+        return pa.field(self.name, self.type, self.nullable, metadata=dict(self.metadata) or None)
+
+    def leaves(self) -> Iterator[Column]:
+        """The physical leaves below, in order; the column itself where it is one."""
+        if not self.children:
+            yield self
+        for child in self.children:
+            yield from child.leaves()
+
+    def walk(self) -> Iterator[Column]:
+        """The column and everything below it, depth first."""
+        yield self
+        for child in self.children:
+            yield from child.walk()
+
+    def pruned(self, keep: frozenset[tuple[str, ...]]) -> Column:
+        """The column with only what lies on or below a path of ``keep``, its type rebuilt.
+
+        A map keeps both of its sides: half a map is no map.
+        """
+        if self.path in keep or not self.children or pa.types.is_map(self.type):
+            return self
+        depth = len(self.path)
+        wanted = {path[depth] for path in keep if path[:depth] == self.path and len(path) > depth}
+        children = tuple(c.pruned(keep) for c in self.children if c.name in wanted)
+        if len(children) == len(self.children) and all(
+            a is b for a, b in zip(children, self.children, strict=True)
+        ):
+            return self
+        return replace(self, children=children, type=rebuilt(self.type, children))
+
+
+def rebuilt(kind: pa.DataType, children: Sequence[Column]) -> pa.DataType:
+    """The nested Arrow type ``kind`` with its fields replaced by ``children``."""
+    fields = [c.arrow for c in children]
+    if pa.types.is_struct(kind):
+        return pa.struct(fields)
+    (item,) = fields
+    if pa.types.is_large_list(kind):
+        return pa.large_list(item)
+    if pa.types.is_fixed_size_list(kind):
+        return pa.list_(item, kind.list_size)
+    return pa.list_(item)
+
+
+class Schema(Sequence[Column]):
+    """The top-level columns of a file, made when they are looked at.
+
+    A file of C columns costs C names, not C objects: ``make(i)`` builds the i-th column.
+    """
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        make: Callable[[int], Column],
+        *,
+        metadata: Mapping[bytes, bytes] | None = None,
+    ) -> None:
+        self.names = names
+        self.metadata = dict(metadata or {})
+        self._make = make
+        self._made: dict[int, Column] = {}
+
+    @classmethod
+    def of(cls, columns: Sequence[Column], metadata: Mapping[bytes, bytes] | None = None) -> Schema:
+        """A schema of columns that are made already."""
+        return cls([c.name for c in columns], columns.__getitem__, metadata=metadata)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __getitem__(self, key: int | str | slice) -> Column:  # type: ignore[override]
+        """The column at a position, or of a name (KeyError; first of duplicates)."""
+        if isinstance(key, slice):
+            raise TypeError("a schema is not sliced; use list(schema)[...]")
+        if isinstance(key, str):
+            return self[self.positions[key][0]]
+        position = range(len(self))[key]
+        if position not in self._made:
+            self._made[position] = self._make(position)
+        return self._made[position]
+
+    @cached_property
+    def positions(self) -> dict[str, list[int]]:
+        """Top-level name to its positions; more than one where names repeat."""
+        out: dict[str, list[int]] = {}
+        for i, name in enumerate(self.names):
+            out.setdefault(name, []).append(i)
+        return out
+
+    @cached_property
+    def leaves(self) -> list[Column]:
+        """All physical leaves, in order. Builds every column."""
+        return [leaf for column in self for leaf in column.leaves()]
+
+    @property
+    def arrow(self) -> pa.Schema:
+        """The Arrow schema. Builds every column."""
+        return pa.schema([c.arrow for c in self], metadata=self.metadata or None)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Schema) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{n}" for n in self.names[:8])
+        more = f", ... {len(self) - 8} more" if len(self) > 8 else ""
+        return f"Schema({len(self)} columns: {shown}{more})"

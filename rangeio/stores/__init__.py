@@ -1,0 +1,1 @@
+"""Ranged reads of one endpoint each; nothing here retries, caches or validates."""

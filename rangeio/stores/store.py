@@ -1,0 +1,108 @@
+"""The protocols that a store fulfils, one job each. What a store says is not trusted here:
+:mod:`rangeio.transport` validates every reply before a byte of it is used."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from rangeio.ranges import ByteRange, Suffix
+
+
+class Body(Protocol):
+    """The bytes of a reply that are still on their way."""
+
+    async def receive(self, into: memoryview) -> int:
+        """Write the next bytes at the start of ``into``; 0 means that the body has ended.
+
+        Called again and again with what is left of one preallocated buffer, so nothing is copied
+        twice. Raises Unreachable where the connection broke.
+        """
+        ...
+
+    def close(self, *, reuse: bool) -> None:
+        """Let go of the connection; ``reuse`` only where the body was read to its end."""
+        ...
+
+
+@dataclass(slots=True)
+class Reply:
+    """The head of an answer, as the server gave it, and its body.
+
+    at: the range that the reply says it carries (from Content-Range; the whole object for a 200);
+        None where it does not say.
+    total: size of the object in bytes, None where unknown ("*").
+    tag: version tag, strong where it does not begin with ``W/``; "" where there is none.
+    data: the bytes where the store has them at hand (memory, a local file), else ``body``.
+    size: bytes of the body that the head announces (Content-Length), None where it does not.
+    encoding: Content-Encoding; anything but "" or "identity" is refused.
+    whole: the server answered with the whole object although a part was asked for.
+    """
+
+    at: ByteRange | None
+    total: int | None
+    tag: str
+    data: memoryview | None = None
+    body: Body | None = None
+    size: int | None = None
+    encoding: str = ""
+    whole: bool = False
+    status: int = 206
+
+
+class Store(Protocol):
+    """Ranged reads of the objects of one endpoint. Holds no retry, no cache and no limit."""
+
+    profile: str
+    """The cost profile that fits: ``s3``, ``s3express``, ``gs``, ``http``, ``file``, ``memory``."""
+
+    pinned: bool
+    """Whether ``if_match`` is honoured, or a foreign tag at least visible in the reply."""
+
+    async def get(self, key: str, at: ByteRange | Suffix, *, if_match: str | None = None) -> Reply:
+        """The head of the reply to one ranged GET, its body unread.
+
+        Raises the StoreError that the refusal means, with status and retry_after: NotFound 404,
+        Denied 401/403, ObjectChanged 412, Throttled 429/503, ServerFault other 5xx, Unreachable
+        where no reply came. A 416 comes back as a reply with that status, ``at`` None and
+        ``total`` where the server told it.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Close what it opened, on the loop that opened it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """One object of a listing."""
+
+    url: str
+    size: int
+    tag: str = ""
+
+
+class Lister(Protocol):
+    """Names of objects below a prefix."""
+
+    def list(self, prefix: str) -> AsyncIterator[Sequence[Listed]]:
+        """Pages of objects whose key begins with ``prefix``."""
+        ...
+
+
+class Sink(Protocol):
+    """One new object; nothing is visible under its name before :meth:`commit`."""
+
+    def write(self, data: memoryview) -> None:
+        """Append."""
+        ...
+
+    def commit(self) -> None:
+        """Make the object visible, whole."""
+        ...
+
+    def abort(self) -> None:
+        """Leave nothing behind."""
+        ...

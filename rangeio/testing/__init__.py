@@ -1,0 +1,1 @@
+"""Public conformance suites and fault-injecting parts. Imported by nothing in rangeio."""
