@@ -1,4 +1,4 @@
-"""The blocking driver: it serves bytes, maps and tests. The real one is :mod:`rangeio.engine.run`."""
+"""The blocking driver: it serves bytes, maps and tests; the real one is in ``engine.run``."""
 
 from __future__ import annotations
 
