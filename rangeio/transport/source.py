@@ -1,0 +1,47 @@
+"""One version of one object, and what came of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from rangeio.ranges import ByteRange
+from rangeio.stores.store import Store
+from rangeio.transport.profile import Profile
+
+
+@dataclass(slots=True, eq=False)
+class Source:
+    """Where one file's bytes come from; one an opened file, for its limits live here.
+
+    url: redacted. pin: the version tag that every reply must carry; None until the first reply
+    sets it, "" where the store gives none. size: of the object, None until the first reply tells.
+    """
+
+    store: Store
+    key: str
+    url: str
+    profile: Profile
+    pin: str | None = None
+    size: int | None = None
+
+    @property
+    def consistency(self) -> Literal["strong", "weak", "none"]:
+        """What holds the ranges together: a strong tag, a weak one that is only compared, or
+        nothing but the size."""
+        if not self.pin:
+            return "none"
+        return "weak" if self.pin.startswith("W/") else "strong"
+
+
+class Received(NamedTuple):
+    """The bytes of one range.
+
+    data: exactly ``at.size`` bytes; read-only where the transport made the buffer. at: absolute.
+    total: size of the object. tag: its version tag, "" where there is none.
+    """
+
+    data: memoryview
+    at: ByteRange
+    total: int
+    tag: str
