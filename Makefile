@@ -1,0 +1,55 @@
+# Everything runs in .venv, which is made on first use from python3 and the package index.
+
+PYTHON ?= python3
+BIN := .venv/bin
+STAMP := .venv/.installed
+PYTEST := $(BIN)/python -m pytest
+LINTED := rangeio tests benchmarks examples localstack $(wildcard setup.py)
+
+.DEFAULT_GOAL := help
+.PHONY: help venv demo test test-native-off test-localstack fuzz lint format bench clean
+
+help: ## this list
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 26
+
+venv: $(STAMP) ## set up .venv with the pinned versions of constraints.txt
+
+$(STAMP): pyproject.toml constraints.txt $(wildcard setup.py rangeio/codecs/*.pyx rangeio/codecs/*.h)
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "rangeio needs Python 3.11 or newer; $(PYTHON) is not. Try: make PYTHON=python3.12" >&2; exit 1; }
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	@touch $@
+
+demo: $(STAMP) ## the main job against an embedded S3 server, with its figures
+	$(BIN)/rangeio demo
+
+test: $(STAMP) ## the whole suite, then its codec part without the native kernels
+	$(PYTEST) -n 2
+	RANGEIO_NATIVE=off $(PYTEST) -n 2 tests/codecs
+
+test-native-off: $(STAMP) ## the codec part of the suite without the native kernels
+	RANGEIO_NATIVE=off $(PYTEST) tests/codecs
+
+test-localstack: $(STAMP) ## the store suite against LocalStack, run without docker
+	$(BIN)/python localstack/run.py --test
+
+fuzz: $(STAMP) ## the hostile-bytes tests at their full length (minutes)
+	RANGEIO_FUZZ=full $(PYTEST) -n 2 tests/formats tests/codecs
+
+lint: $(STAMP) ## ruff and mypy --strict
+	$(BIN)/ruff check $(LINTED)
+	$(BIN)/ruff format --check $(LINTED)
+	$(BIN)/mypy
+
+format: $(STAMP) ## let ruff format and mend what it can
+	$(BIN)/ruff check --fix $(LINTED)
+	$(BIN)/ruff format $(LINTED)
+
+bench: $(STAMP) ## rangeio and its peers on the same bytes in one run; ONLY=name for one scenario
+	$(BIN)/python -m benchmarks $(if $(ONLY),--only $(ONLY)) $(BENCH)
+
+clean: ## remove .venv and all that was built
+	rm -rf .venv build dist *.egg-info benchmarks/out .hypothesis .mypy_cache .ruff_cache .pytest_cache
+	find rangeio tests benchmarks localstack examples -name __pycache__ -prune -exec rm -rf {} +
+	find rangeio -name '*.so' -delete
