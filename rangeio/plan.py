@@ -55,6 +55,25 @@ class Rows:
         hi = int(np.searchsorted(self.starts, stop, "left"))
         return Rows(np.maximum(self.starts[lo:hi], start), np.minimum(self.stops[lo:hi], stop))
 
+    def part(self, start: int, stop: int) -> Rows:
+        """The rows from the ``start``-th to before the ``stop``-th of the set."""
+        ends = np.cumsum(self.stops - self.starts)
+        lo = int(np.searchsorted(ends, start, "right"))
+        hi = int(np.searchsorted(ends, stop, "left")) + 1
+        starts, stops = self.starts[lo:hi].copy(), self.stops[lo:hi].copy()
+        if not len(starts) or start >= stop:
+            return Rows([], [])
+        first = int(ends[lo] - (stops[0] - starts[0]))
+        starts[0] += start - first
+        over = int(ends[min(hi, len(ends)) - 1]) - stop
+        stops[-1] -= max(over, 0)
+        return Rows(starts, stops)
+
+    @property
+    def extent(self) -> tuple[int, int]:
+        """The first row, and the row after the last; (0, 0) where there are none."""
+        return (int(self.starts[0]), int(self.stops[-1])) if len(self.starts) else (0, 0)
+
     def shifted(self, by: int) -> Rows:
         """The same rows with ``by`` added to their numbers."""
         return Rows(self.starts + by, self.stops + by)
@@ -129,6 +148,7 @@ class DecodeUnit:
     ranges: its first need, exactly. args: small and picklable, private to the format.
     uses: keys of the plan's shared loads. later: one bound per further hop.
     light: cheaper to decode in place than to hand to the pool (well under 100 microseconds).
+    borrows: the decoded data may refer to the bytes it was sent, so small views are copied first.
     """
 
     column: ColumnId
@@ -138,6 +158,7 @@ class DecodeUnit:
     uses: tuple[Hashable, ...] = ()
     later: tuple[Later, ...] = ()
     light: bool = False
+    borrows: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,68 @@
+"""The engine of one session: what all its files share, on the portal's loop."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Hashable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+from rangeio.engine.budget import Budget, Lane, Ticket
+from rangeio.engine.flights import Cause, Flights, Pinned
+from rangeio.engine.held import RangeCache
+from rangeio.engine.lease import Lease
+from rangeio.engine.once import OnceCache
+from rangeio.engine.run import run
+from rangeio.formats.format import ColumnMeta
+from rangeio.steps import Need, Steps
+from rangeio.transport.transport import Transport
+
+T = TypeVar("T")
+
+_SHARED = 64 << 20  # decoded dictionary pages and the like, kept for the next plan
+
+
+class Engine:
+    """Transport, budget, caches and the decode pool. Made on the loop that uses it.
+
+    max_buffer: bytes in flight or waiting to be decoded. memory_cache, column_cache: budgets in
+    bytes of the range cache and of the column metadata cache.
+    """
+
+    def __init__(
+        self, transport: Transport, *, max_buffer: int, memory_cache: int, column_cache: int
+    ) -> None:
+        self.transport = transport
+        self.budget = Budget(max_buffer)
+        self.cache = RangeCache(memory_cache)
+        self.flights = Flights(transport, self.budget, self.cache)
+        self.columns: OnceCache[Hashable, ColumnMeta] = OnceCache(column_cache, _weight)
+        self.shared: OnceCache[Hashable, tuple[Any, int]] = OnceCache(_SHARED, lambda v: v[1])
+        self.pool = ThreadPoolExecutor(os.cpu_count() or 1, "rangeio-decode")
+
+    async def metadata(self, of: Pinned, steps: Steps[T], *, pool: bool = False) -> T:
+        """Drive steps over metadata: outside the data budget, one hop a need.
+
+        ``pool``: parse in the pool, for steps that may take more than a millisecond.
+        """
+        lease = Lease(self.flights, of, Ticket(Lane(always=True)))
+
+        async def fetch(asked: Need) -> Sequence[memoryview]:
+            return await lease.fetch(asked, Cause(asked.why, of.hop()))
+
+        return await run(steps, fetch, self.pool if pool else None, lease.release)
+
+    def close(self) -> None:
+        """Let the pool's threads end; what runs goes on to its end."""
+        self.pool.shutdown(wait=False, cancel_futures=True)
+        self.cache.clear()
+
+    async def idle(self, settled: Callable[[], bool] | None = None) -> None:
+        """Wait until nothing is in the air and nothing is charged; for tests and for closing."""
+        while self.flights.in_air or self.budget.used or (settled is not None and not settled()):
+            await asyncio.sleep(0)
+
+
+def _weight(meta: ColumnMeta) -> int:
+    return meta.weight

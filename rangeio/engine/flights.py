@@ -1,0 +1,240 @@
+"""GETs in the air: who waits for each, what it charges, and when it ends."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rangeio.engine.budget import Budget, Ticket
+from rangeio.engine.held import RangeCache
+from rangeio.engine.spans import Spans
+from rangeio.ranges import ByteRange, coalesce, split, subtract
+from rangeio.transport.trace import Trace
+from rangeio.transport.transport import Source, Transport
+
+
+@dataclass(frozen=True, slots=True)
+class Pinned:
+    """One version of one object, and what every GET of it needs to know.
+
+    version: the key of all caches; two handles share it only if their version tags say so.
+    hops: the handle's own count of hops.
+    """
+
+    source: Source
+    version: Hashable
+    trace: Trace
+    hops: Iterator[int]
+    deadline: float | None = None
+
+    def hop(self) -> Hop:
+        """A hop that comes after all that were drawn."""
+        return Hop(self.hops)
+
+    @property
+    def size(self) -> int:
+        """Size of the object in bytes."""
+        assert self.source.size is not None
+        return self.source.size
+
+
+class Hop:
+    """One hop of one handle; its number is drawn when the first GET of it is made, so that hops
+    which cost nothing are not counted."""
+
+    __slots__ = ("_counter", "_number")
+
+    def __init__(self, counter: Iterator[int]) -> None:
+        self._counter = counter
+        self._number = 0
+
+    @property
+    def number(self) -> int:
+        """1 for the handle's first hop that made a GET."""
+        if not self._number:
+            self._number = next(self._counter)
+        return self._number
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """Why a GET is made, for the trace."""
+
+    why: str
+    hop: Hop
+    unplanned: bool = False
+
+
+class Flight:
+    """One coalesced GET (or several parts of one span), shared by all who want bytes of it."""
+
+    __slots__ = ("at", "charged", "data", "task", "tickets", "users", "version")
+
+    def __init__(self, version: Hashable, at: ByteRange) -> None:
+        self.version = version
+        self.at = at
+        self.users = 0
+        self.tickets: dict[Ticket, int] = {}
+        self.charged = 0
+        self.data: memoryview | None = None
+        self.task: asyncio.Task[None]
+
+    def view(self, at: ByteRange) -> memoryview:
+        """The bytes of a part of it, once landed."""
+        assert self.data is not None
+        return self.data[at.start - self.at.start : at.stop - self.at.start]
+
+
+class Flights:
+    """The scheduler's air space: identical and overlapping needs of concurrent readers share
+    flights; an error reaches every joiner and is not kept. Lives on one loop."""
+
+    def __init__(self, transport: Transport, budget: Budget, cache: RangeCache) -> None:
+        self.transport = transport
+        self.budget = budget
+        self.cache = cache
+        self._air: dict[Hashable, Spans[Flight]] = {}
+
+    @property
+    def in_air(self) -> int:
+        """Flights that someone still uses."""
+        return sum(len(s) for s in self._air.values())
+
+    def overlapping(self, version: Hashable, at: ByteRange) -> list[tuple[ByteRange, Flight]]:
+        """Flights that will bring a byte of ``at``."""
+        spans = self._air.get(version)
+        return spans.overlapping(at) if spans is not None else []
+
+    def missing(self, of: Pinned, wants: Sequence[ByteRange]) -> list[ByteRange]:
+        """The GETs that would bring what is neither held nor in flight: the very same call
+        serves ``explain`` and the scheduler."""
+        parts: list[ByteRange] = []
+        have: dict[ByteRange, None] = {}
+        for want in wants:
+            if not want.size or self.cache.find(of.version, want) is not None:
+                continue
+            here = self._have(of.version, want)
+            have.update(dict.fromkeys(here))
+            parts += subtract(want, here)
+        gets = coalesce(parts, of.source.profile.cost.coalescing)
+        if not have:
+            return gets
+        known = sorted(have)
+        return [part for get in gets for part in subtract(get, known)]
+
+    def start(self, of: Pinned, at: ByteRange, ticket: Ticket, cause: Cause) -> Flight:
+        """Put one GET in the air, or join the one that covers it, as a user with ``ticket``."""
+        spans = self._air.setdefault(of.version, Spans())
+        found = spans.covering(at)
+        if found is not None and not found[1].task.cancelled():
+            return self.join(found[1], ticket)
+        flight = Flight(of.version, at)
+        spans.put(at, flight)
+        self.join(flight, ticket)
+        flight.task = asyncio.ensure_future(self._fly(of, flight, cause))
+        flight.task.add_done_callback(_quiet)
+        return flight
+
+    def join(self, flight: Flight, ticket: Ticket) -> Flight:
+        """Become a user; a head that joins may let a queued flight through."""
+        flight.users += 1
+        self.touch(flight, ticket)
+        return flight
+
+    def touch(self, flight: Flight, ticket: Ticket) -> None:
+        """Add a ticket without becoming a user."""
+        flight.tickets[ticket] = flight.tickets.get(ticket, 0) + 1
+        if not flight.charged:
+            self.budget.pump()
+
+    def untouch(self, flight: Flight, ticket: Ticket) -> None:
+        """Take a ticket back."""
+        left = flight.tickets.get(ticket, 0) - 1
+        if left > 0:
+            flight.tickets[ticket] = left
+        else:
+            flight.tickets.pop(ticket, None)
+
+    def leave(self, flight: Flight, ticket: Ticket) -> None:
+        """Stop using it; the last to leave ends the GET and gives the charge back."""
+        flight.users -= 1
+        self.untouch(flight, ticket)
+        if flight.users:
+            return
+        if not flight.task.done():
+            flight.task.cancel()
+        self._drop(flight)
+        flight.data = None
+
+    def _have(self, version: Hashable, want: ByteRange) -> list[ByteRange]:
+        held = [at for at, _ in self.cache.overlapping(version, want)]
+        flying = [at for at, _ in self.overlapping(version, want)]
+        return sorted(held + flying) if flying else held
+
+    async def _fly(self, of: Pinned, flight: Flight, cause: Cause) -> None:
+        try:
+            await self.budget.acquire(flight.at.size, flight.tickets)
+            flight.charged = flight.at.size
+            flight.data = await self._fetch(of, flight.at, cause)
+        except BaseException:
+            self._drop(flight)
+            raise
+        self.cache.put(of.version, flight.at, flight.data)
+
+    async def _fetch(self, of: Pinned, at: ByteRange, cause: Cause) -> memoryview:
+        parts = split(at, of.source.profile.cost.coalescing.span)
+        if len(parts) == 1:
+            return await self._get(of, at, None, cause)
+        buffer = np.empty(at.size, np.uint8).data
+        await all_of(
+            self._get(of, part, buffer[part.start - at.start : part.stop - at.start], cause)
+            for part in parts
+        )
+        return buffer
+
+    async def _get(
+        self, of: Pinned, at: ByteRange, into: memoryview | None, cause: Cause
+    ) -> memoryview:
+        received = await self.transport.get(
+            of.source,
+            at,
+            into=into,
+            why=cause.why,
+            hop=cause.hop.number,
+            trace=of.trace,
+            deadline=of.deadline,
+            unplanned=cause.unplanned,
+        )
+        return received.data
+
+    def _drop(self, flight: Flight) -> None:
+        spans = self._air.get(flight.version)
+        if spans is not None:
+            spans.remove(flight.at, flight)
+            if not len(spans):
+                del self._air[flight.version]
+        if flight.charged:
+            charged, flight.charged = flight.charged, 0
+            self.budget.release(charged)
+
+
+async def all_of(work: Iterable[Coroutine[Any, Any, Any]]) -> None:
+    """Await all; where one fails, end the others and raise its error, not a group of errors."""
+    tasks = [asyncio.ensure_future(one) for one in work]
+    try:
+        await asyncio.gather(*tasks)
+    except BaseException:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        raise
+
+
+def _quiet(task: asyncio.Future[None]) -> None:
+    """Look at the outcome of a flight that nobody waits for, so that it is not reported lost."""
+    if not task.cancelled():
+        task.exception()

@@ -1,0 +1,189 @@
+"""What one unit of work holds: its share of the planned GETs, and the flights of its own."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import cast
+
+import numpy as np
+
+from rangeio.engine.budget import Ticket
+from rangeio.engine.flights import Cause, Flight, Flights, Pinned
+from rangeio.ranges import ByteRange, Suffix
+from rangeio.steps import Need
+from rangeio.transport.trace import GetRecord
+
+_NOTHING = memoryview(b"")
+
+
+class Planned:
+    """One GET of a reader's plan: started by the first unit that wants it, kept for the last."""
+
+    __slots__ = ("at", "flight", "left", "ticket")
+
+    def __init__(self, at: ByteRange) -> None:
+        self.at = at
+        self.left = 0
+        self.flight: Flight | None = None
+        self.ticket: Ticket | None = None
+
+    def done(self, flights: Flights) -> None:
+        """One unit fewer needs it."""
+        self.left -= 1
+        if not self.left and self.flight is not None:
+            assert self.ticket is not None
+            flights.leave(self.flight, self.ticket)
+            self.flight = None
+
+
+class Lease:
+    """Answers needs from held bytes, flights and new GETs, in this order, until released.
+
+    ``planned``: the plan's GETs that hold bytes of this unit. ``copies``: hand out copies of
+    views that are less than half of their buffer, because the decoded data will keep them.
+    """
+
+    def __init__(
+        self,
+        flights: Flights,
+        of: Pinned,
+        ticket: Ticket,
+        planned: Sequence[Planned] = (),
+        *,
+        copies: bool = False,
+    ) -> None:
+        self._flights = flights
+        self._of = of
+        self._ticket = ticket
+        self._planned = planned
+        self._copies = copies
+        self._mine: list[Flight] = []
+        self._touched: list[Flight] = []
+        self._running = False
+        self._abandoned = False
+        self.released = False
+
+    def begin(self) -> None:
+        """A decode now reads the bytes."""
+        self._running = True
+
+    def ended(self) -> None:
+        """Nothing reads the bytes any more; they stay charged until handed on or abandoned."""
+        self._running = False
+        if self._abandoned:
+            self.release()
+
+    def abandon(self) -> None:
+        """Release now, or as soon as the decode that still runs has ended."""
+        self._abandoned = True
+        if not self._running:
+            self.release()
+
+    async def fetch(self, asked: Need, cause: Cause) -> list[memoryview]:
+        """The bytes of every range of ``asked``, in its order."""
+        ranges = [self._exact(at) for at in asked.ranges]
+        self._of.trace.need(sum(at.size for at in ranges))
+        found = [self._held(at) for at in ranges]
+        open_ = [at for at, view in zip(ranges, found, strict=True) if view is None]
+        if open_:
+            # What is held in part now is kept by reference: it may be evicted while the rest flies.
+            parts = [self._flights.cache.overlapping(self._of.version, at) for at in open_]
+            flights = self._claim(open_, cause)
+            for flight in flights:
+                await asyncio.shield(flight.task)
+            built = iter([self._built(at, p, flights) for at, p in zip(open_, parts, strict=True)])
+            found = [next(built) if view is None else view for view in found]
+        elif ranges:
+            self._answered(ranges, cause)
+        return cast("list[memoryview]", found)
+
+    def release(self) -> None:
+        """Give everything back. Idempotent; views that are still referenced stay valid."""
+        if self.released:
+            return
+        self.released = True
+        for flight in self._touched:
+            self._flights.untouch(flight, self._ticket)
+        for flight in self._mine:
+            self._flights.leave(flight, self._ticket)
+        for get in self._planned:
+            get.done(self._flights)
+        self._mine = []
+
+    def _answered(self, ranges: Sequence[ByteRange], cause: Cause) -> None:
+        """Record a need that held bytes answered whole: no GET, no hop."""
+        start, stop = min(r.start for r in ranges), max(r.stop for r in ranges)
+        self._of.trace.add(GetRecord(0, start, stop, cause.why, 0, 0, cached=True))
+
+    def _exact(self, at: ByteRange | Suffix) -> ByteRange:
+        if isinstance(at, ByteRange):
+            return at
+        return ByteRange(max(self._of.size - at.size, 0), self._of.size)
+
+    def _held(self, at: ByteRange) -> memoryview | None:
+        if not at.size:
+            return _NOTHING
+        return self._flights.cache.find(self._of.version, at)
+
+    def _claim(self, ranges: Sequence[ByteRange], cause: Cause) -> list[Flight]:
+        """Every flight that brings a byte of ``ranges``. No await: nobody can claim in between."""
+        flights: dict[Flight, None] = {}
+        for one in self._planned:
+            if any(one.at.start < r.stop and r.start < one.at.stop for r in ranges):
+                flights[self._started(one, cause)] = None
+        for at in ranges:
+            for _, flight in self._flights.overlapping(self._of.version, at):
+                if flight not in flights:
+                    self._joined(flight, cause)
+                    self._mine.append(self._flights.join(flight, self._ticket))
+                    flights[flight] = None
+        for get in self._flights.missing(self._of, ranges):
+            flight = self._flights.start(self._of, get, self._ticket, cause)
+            self._mine.append(flight)
+            flights[flight] = None
+        return list(flights)
+
+    def _joined(self, flight: Flight, cause: Cause) -> None:
+        at = flight.at
+        record = GetRecord(0, at.start, at.stop, cause.why, 0, 0, joined=True)
+        self._of.trace.add(record)
+
+    def _started(self, get: Planned, cause: Cause) -> Flight:
+        if get.flight is None or get.flight.task.cancelled():
+            get.flight = self._flights.start(self._of, get.at, self._ticket, cause)
+            get.ticket = self._ticket
+        else:
+            self._flights.touch(get.flight, self._ticket)
+            self._touched.append(get.flight)
+        return get.flight
+
+    def _built(
+        self, at: ByteRange, held: Sequence[tuple[ByteRange, memoryview]], flights: Sequence[Flight]
+    ) -> memoryview:
+        """The bytes of one range, copied only where they came in more than one piece."""
+        for flight in flights:
+            if flight.at.covers(at):
+                return self._own(flight.view(at), flight)
+        pieces = [*held, *((f.at, f.data) for f in flights if f.data is not None)]
+        return joined(at, sorted(pieces, key=lambda piece: piece[0].start))
+
+    def _own(self, view: memoryview, flight: Flight) -> memoryview:
+        if self._copies and 2 * len(view) < flight.at.size:
+            return memoryview(bytes(view))
+        return view
+
+
+def joined(at: ByteRange, pieces: Sequence[tuple[ByteRange, memoryview]]) -> memoryview:
+    """One buffer of the bytes of ``at``, from pieces that are sorted by start and cover it."""
+    into = np.empty(at.size, np.uint8).data
+    reached = at.start
+    for have, data in pieces:
+        stop = min(have.stop, at.stop)
+        if have.start <= reached < stop:
+            into[reached - at.start : stop - at.start] = data[
+                reached - have.start : stop - have.start
+            ]
+            reached = stop
+    assert reached == at.stop, f"{at} was claimed but not covered beyond {reached}"
+    return into.toreadonly()
