@@ -78,9 +78,9 @@ class Column:
     def pruned(self, keep: frozenset[tuple[str, ...]]) -> Column:
         """The column with only what lies on or below a path of ``keep``, its type rebuilt.
 
-        A map keeps both of its sides: half a map is no map.
+        A map keeps both of its sides: half a map is no map. So does an extension its storage.
         """
-        if self.path in keep or not self.children or pa.types.is_map(self.type):
+        if self.path in keep or not self.children or _whole(self.type):
             return self
         depth = len(self.path)
         wanted = {path[depth] for path in keep if path[:depth] == self.path and len(path) > depth}
@@ -90,6 +90,11 @@ class Column:
         ):
             return self
         return replace(self, children=children, type=rebuilt(self.type, children))
+
+
+def _whole(kind: pa.DataType) -> bool:
+    """Whether the type means nothing without all of its children."""
+    return pa.types.is_map(kind) or isinstance(kind, pa.BaseExtensionType)
 
 
 def rebuilt(kind: pa.DataType, children: Sequence[Column]) -> pa.DataType:
@@ -102,13 +107,27 @@ def rebuilt(kind: pa.DataType, children: Sequence[Column]) -> pa.DataType:
         return pa.large_list(item)
     if pa.types.is_fixed_size_list(kind):
         return pa.list_(item, kind.list_size)
+    if pa.types.is_list_view(kind):
+        return pa.list_view(item)
+    if pa.types.is_large_list_view(kind):
+        return pa.large_list_view(item)
     return pa.list_(item)
+
+
+def _holders(column: Column, unique_id: int) -> Iterator[Column]:
+    """The topmost columns at or below ``column`` that carry the id."""
+    if column.unique_id == unique_id:
+        yield column
+        return
+    for child in column.children:
+        yield from _holders(child, unique_id)
 
 
 class Schema(Sequence[Column]):
     """The top-level columns of a file, made when they are looked at.
 
     A file of C columns costs C names, not C objects: ``make(i)`` builds the i-th column.
+    ids: the unique_id of every top-level column, where they are known without building it.
     """
 
     def __init__(
@@ -117,8 +136,10 @@ class Schema(Sequence[Column]):
         make: Callable[[int], Column],
         *,
         metadata: Mapping[bytes, bytes] | None = None,
+        ids: Sequence[int] | None = None,
     ) -> None:
         self.names = names
+        self.ids = ids
         self.metadata = dict(metadata or {})
         self._make = make
         self._made: dict[int, Column] = {}
@@ -149,6 +170,32 @@ class Schema(Sequence[Column]):
         for i, name in enumerate(self.names):
             out.setdefault(name, []).append(i)
         return out
+
+    @cached_property
+    def _by_id(self) -> dict[int, list[int]]:
+        ids = self.ids if self.ids is not None else [c.unique_id for c in self]
+        out: dict[int, list[int]] = {}
+        for i, one in enumerate(ids):
+            out.setdefault(one, []).append(i)
+        return out
+
+    def with_id(self, unique_id: int) -> list[tuple[int, Column]]:
+        """All columns of an id, each with its top-level position; none is an empty list.
+
+        Nested columns are looked at (and all columns built) only where no top-level one has it. A
+        column that inherits its ancestor's id does not count beside that ancestor.
+        """
+        found = self._by_id.get(unique_id)
+        if found is not None:
+            return [(i, self[i]) for i in found]
+        return [(i, c) for i, top in enumerate(self) for c in _holders(top, unique_id)]
+
+    def by_id(self, unique_id: int) -> Column:
+        """The column of an id, top-level ones first (KeyError; first of duplicates)."""
+        found = self.with_id(unique_id)
+        if not found:
+            raise KeyError(unique_id)
+        return found[0][1]
 
     @cached_property
     def leaves(self) -> list[Column]:
