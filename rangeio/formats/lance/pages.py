@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
-from rangeio.ranges import ByteRange
-from rangeio.schema import Column
+import pyarrow as pa
+
+from rangeio.plan import DecodeUnit, Piece, Plan, Query, Rows, SharedLoad
+from rangeio.ranges import ByteRange, CostModel
+from rangeio.schema import Column, ColumnId
+from rangeio.steps import Steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +47,16 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class LanceMeta:
-    """The metadata of one physical column: pure and immutable."""
+    """The metadata of one physical column: pure and immutable.
+
+    limit: data (blobs that pages point at) lies below this offset of the file.
+    """
 
     column: Column
     pages: tuple[Page, ...]
     weight: int
     blob: bool = False
+    limit: int = 0
 
     @property
     def rows(self) -> int:
@@ -58,3 +68,42 @@ def physical(column: Column) -> Physical:
     """The payload of a Lance column."""
     assert isinstance(column.payload, Physical)
     return column.payload
+
+
+class Pages(Protocol):
+    """One generation of page encodings: the part of a format that begins behind the metadata.
+
+    The methods promise what those of :class:`rangeio.formats.format.Format` promise. A query's
+    fields are top-level columns, pruned; ``metas`` holds all that :meth:`needed` named.
+    """
+
+    def needed(self, field: Column) -> Sequence[Column]:
+        """The columns at or below ``field`` that have a physical column which a read needs."""
+        ...
+
+    def plan(
+        self, metas: Mapping[ColumnId, LanceMeta], query: Query, cost: CostModel
+    ) -> Steps[Plan]:
+        """Rows to pages to exact bytes."""
+        ...
+
+    def load(
+        self, shared: SharedLoad, metas: Mapping[ColumnId, LanceMeta]
+    ) -> Steps[tuple[object, int]]:
+        """A shared value and its size in bytes."""
+        ...
+
+    def decode(
+        self,
+        unit: DecodeUnit,
+        metas: Mapping[ColumnId, LanceMeta],
+        shared: Mapping[Hashable, object],
+    ) -> Steps[object]:
+        """The unit's data; first need ``unit.ranges``, later ones as announced."""
+        ...
+
+    def assemble(
+        self, field: Column, rows: Rows, leaves: Mapping[ColumnId, Sequence[Piece]]
+    ) -> pa.Array | pa.ChunkedArray:
+        """The asked rows of one top-level field, of exactly ``field.type``."""
+        ...
