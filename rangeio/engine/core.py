@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from rangeio.engine.budget import Budget, Lane, Ticket
-from rangeio.engine.flights import Cause, Flights, Pinned
+from rangeio.engine.flights import Cause, Flights, Pinned, located
 from rangeio.engine.held import RangeCache
 from rangeio.engine.lease import Lease
 from rangeio.engine.once import OnceCache
@@ -51,7 +51,8 @@ class Engine:
         async def fetch(asked: Need) -> Sequence[memoryview]:
             return await lease.fetch(asked, Cause(asked.why, of.hop()))
 
-        return await run(steps, fetch, self.pool if pool else None, lease.release)
+        with located(of):
+            return await run(steps, fetch, self.pool if pool else None, lease.release)
 
     def close(self) -> None:
         """Let the pool's threads end; what runs goes on to its end."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine, Hashable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 from rangeio.engine.budget import Budget, Ticket
 from rangeio.engine.held import RangeCache
 from rangeio.engine.spans import Spans
+from rangeio.errors import RangeIOError
 from rangeio.ranges import ByteRange, coalesce, split, subtract
 from rangeio.transport.trace import Trace
 from rangeio.transport.transport import Source, Transport
@@ -220,6 +222,16 @@ class Flights:
         if flight.charged:
             charged, flight.charged = flight.charged, 0
             self.budget.release(charged)
+
+
+@contextmanager
+def located(of: Pinned) -> Iterator[None]:
+    """Let errors that leave say which file they are about."""
+    try:
+        yield
+    except RangeIOError as error:
+        error.located(of.source.url)
+        raise
 
 
 async def all_of(work: Iterable[Coroutine[Any, Any, Any]]) -> None:

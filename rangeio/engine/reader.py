@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import AsyncIterator, Hashable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 from rangeio.engine.budget import Lane, Ticket
 from rangeio.engine.core import Engine
-from rangeio.engine.flights import Cause, Hop, Pinned
+from rangeio.engine.flights import Cause, Hop, Pinned, located
 from rangeio.engine.lease import Lease, Planned
 from rangeio.engine.run import run
 from rangeio.formats.format import Format
@@ -53,7 +53,7 @@ class Reader:
         self._leases = [self._lease(i, unit) for i, unit in enumerate(plan.units)]
         self._shares = {key: self._share(one.ranges) for key, one in self._loads.items()}
 
-    async def pieces(self) -> AsyncIterator[tuple[DecodeUnit, Any]]:
+    async def pieces(self) -> AsyncGenerator[tuple[DecodeUnit, Any], None]:
         """Every unit with its decoded data, in the plan's order."""
         units = self._plan.units
         tasks: dict[int, asyncio.Task[Any]] = {}
@@ -110,7 +110,8 @@ class Reader:
         lease.begin()
         try:
             steps = self._format.decode(unit, self._metas, shared)
-            return await run(steps, fetch, pool, lease.ended)
+            with located(self._of):
+                return await run(steps, fetch, pool, lease.ended)
         finally:
             for load in loads.values():
                 load.cancel()

@@ -1,0 +1,79 @@
+"""From landed pieces to tables: the pieces of all fields are cut to one row grid."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import pyarrow as pa
+
+from rangeio.engine.flights import located
+from rangeio.engine.handle import Handle
+from rangeio.engine.reader import Reader
+from rangeio.formats.format import ColumnMeta
+from rangeio.plan import Piece, Plan, Rows
+from rangeio.schema import Column, ColumnId
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A read that is planned and not begun."""
+
+    handle: Handle
+    fields: tuple[Column, ...]
+    metas: Mapping[ColumnId, ColumnMeta]
+    rows: Rows
+    plan: Plan
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The Arrow schema of what it reads."""
+        return pa.schema([field.arrow for field in self.fields])
+
+
+async def tables(read: Prepared, rows_each: int | None) -> AsyncIterator[pa.Table]:
+    """Tables of ``rows_each`` rows, in order, the last one shorter; None is one table of all.
+
+    Each is handed on as soon as the units that reach into it have landed.
+    """
+    units = read.plan.units
+    pieces = Reader(
+        read.handle.engine, read.handle.of, read.handle.format, read.metas, read.plan
+    ).pieces()
+    held: dict[ColumnId, list[Piece]] = {}
+    landed = 0
+    try:
+        for rows in grid(read.rows, rows_each):
+            _, stop = rows.extent
+            while landed < len(units) and units[landed].rows[0] < stop:
+                unit, data = await anext(pieces)
+                held.setdefault(unit.column, []).append(Piece(unit.rows, data))
+                landed += 1
+            with located(read.handle.of):
+                yield await read.handle.in_pool(partial(assembled, read, rows, dict(held)))
+            for column, kept in held.items():
+                held[column] = [piece for piece in kept if piece.rows[1] > stop]
+    finally:
+        await pieces.aclose()
+
+
+def grid(rows: Rows, each: int | None) -> Sequence[Rows]:
+    """The asked rows, cut to sets of ``each``; one empty set where there are none."""
+    count = rows.count
+    if each is None or count <= each:
+        return [rows]
+    return [rows.part(start, min(start + each, count)) for start in range(0, count, each)]
+
+
+def assembled(read: Prepared, rows: Rows, held: Mapping[ColumnId, Sequence[Piece]]) -> pa.Table:
+    """One table of ``rows``: every field built from the pieces that overlap it."""
+    start, stop = rows.extent
+    near = {
+        column: [p for p in pieces if p.rows[0] < stop and p.rows[1] > start]
+        for column, pieces in held.items()
+    }
+    arrays = [read.handle.format.assemble(field, rows, near) for field in read.fields]
+    if not arrays:
+        return pa.table({"_": pa.nulls(rows.count)}).select([])
+    return pa.Table.from_arrays(arrays, schema=read.schema)

@@ -1,0 +1,144 @@
+"""One opened file, on the portal's loop: what the blocking and the async file both stand on."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from rangeio.engine.core import Engine
+from rangeio.engine.flights import Pinned, located
+from rangeio.formats.format import ColumnMeta, Format, Hint, Opening, Stale, Table
+from rangeio.plan import Plan, Query, Rows
+from rangeio.ranges import Suffix
+from rangeio.schema import Column, ColumnId, Schema
+from rangeio.steps import Steps
+
+T = TypeVar("T")
+
+_INLINE = 32  # columns whose metadata is parsed in place; more may take over a millisecond
+
+
+class Handle:
+    """A format's table over one pinned object, and the columns of it that were loaded.
+
+    Every method runs on the engine's loop. What a hint let the format assume is verified with the
+    first column metadata; where it does not hold, the file is opened again without it.
+    """
+
+    def __init__(self, engine: Engine, of: Pinned, fmt: Format, few_bytes: bool | None) -> None:
+        self.engine = engine
+        self.of = of
+        self.format = fmt
+        self.table: Table
+        self._few_bytes = few_bytes
+        self._schema: Schema | None = None
+        self._num_rows: int | None = None
+        self._lock = asyncio.Lock()
+
+    async def open(self, hint: Hint | None) -> None:
+        """Read the footer and the offset table."""
+        size = self.of.size
+        held = next(
+            (
+                size - at.start
+                for at, _ in self.engine.cache.overlapping(self.of.version, _last(size))
+            ),
+            0,
+        )
+        opening = Opening(size, held, self.of.source.profile.cost, hint, self._few_bytes)
+        self.table = await self.steps(self.format.open(opening))
+
+    async def steps(self, steps: Steps[T], *, pool: bool = True) -> T:
+        """Drive metadata steps; errors of the file say which file."""
+        return await self.engine.metadata(self.of, steps, pool=pool)
+
+    async def schema(self) -> Schema:
+        """The schema, verified."""
+        async with self._lock:
+            if self._schema is None:
+                try:
+                    self._schema = await self.steps(self.format.schema(self.table))
+                except Stale:
+                    await self.open(None)
+                    self._schema = await self.steps(self.format.schema(self.table))
+            return self._schema
+
+    async def num_rows(self) -> int:
+        """Top-level rows."""
+        if self._num_rows is None:
+            self._num_rows = await self.steps(self.format.num_rows(self.table), pool=False)
+        return self._num_rows
+
+    async def loaded(
+        self, choose: Callable[[Schema], Sequence[Column]]
+    ) -> tuple[tuple[Column, ...], Mapping[ColumnId, ColumnMeta]]:
+        """The columns that ``choose`` picks from the schema, and their metadata, in one hop.
+
+        Where the schema is only assumed, the choice is made on it, verified by the same hop, and
+        made again on the real one if it does not hold or if it lacks a column.
+        """
+        assumed = None if self._schema else self.format.assumed(self.table)
+        if assumed is not None:
+            try:
+                return await self._chosen(assumed, choose)
+            except (Stale, LookupError):
+                self._schema = None
+        return await self._chosen(await self.schema(), choose)
+
+    async def _chosen(
+        self, schema: Schema, choose: Callable[[Schema], Sequence[Column]]
+    ) -> tuple[tuple[Column, ...], Mapping[ColumnId, ColumnMeta]]:
+        fields = tuple(choose(schema))
+        return fields, await self.metas([c for f in fields for c in self.format.needed(f)])
+
+    async def metas(self, columns: Sequence[Column]) -> dict[ColumnId, ColumnMeta]:
+        """Column metadata: each loaded once, however many ask, in one hop for all that miss."""
+        by_key: dict[Hashable, Column] = {(self.of.version, c.id): c for c in columns}
+
+        async def load(keys: tuple[Hashable, ...]) -> Mapping[Hashable, ColumnMeta]:
+            mine = [by_key[key] for key in keys]
+            many = len(mine) > _INLINE
+            found = await self.steps(self.format.columns(self.table, mine), pool=many)
+            return {key: found[column.id] for key, column in zip(keys, mine, strict=True)}
+
+        got = await self.engine.columns.get(tuple(by_key), load)
+        return {column.id: got[key] for key, column in by_key.items()}
+
+    async def plan(
+        self, fields: tuple[Column, ...], metas: Mapping[ColumnId, ColumnMeta], rows: Rows
+    ) -> Plan:
+        """Rows to pages to exact bytes."""
+        cost = self.of.source.profile.cost
+        many = len(metas) > _INLINE or len(rows) > _INLINE
+        query = Query(fields, rows)
+        return await self.steps(self.format.plan(self.table, metas, query, cost), pool=many)
+
+    async def in_pool(self, work: Callable[[], T]) -> T:
+        """Run what may take over a millisecond off the loop."""
+        return await asyncio.get_running_loop().run_in_executor(self.engine.pool, work)
+
+
+async def opened(
+    engine: Engine,
+    of: Pinned,
+    find: Callable[[memoryview], Format],
+    hint: Hint | None,
+    version: Callable[[Pinned], Hashable],
+) -> Handle:
+    """Open a file: one suffix GET pins size and version tag, its bytes sniff the format.
+
+    ``version`` makes the caches' key once the tag is known. A hint's tail replaces the profile's.
+    """
+    profile = of.source.profile
+    tail = Suffix(hint.tail if hint is not None else profile.tail)
+    received = await engine.transport.get(
+        of.source, tail, why="tail", hop=of.hop().number, trace=of.trace, deadline=of.deadline
+    )
+    of = replace(of, version=version(of))
+    engine.cache.put(of.version, received.at, received.data)
+    with located(of):
+        handle = Handle(engine, of, find(received.data), profile.few_bytes)
+    await handle.open(hint)
+    return handle
