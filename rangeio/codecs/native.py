@@ -1,0 +1,131 @@
+"""The compiled kernels, where they were built; every one of them has a numpy or Arrow twin.
+
+``RANGEIO_NATIVE`` is read once, at import: ``require`` makes the kernels mandatory, ``off`` makes
+them absent, unset takes what there is.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+from typing import Protocol, cast
+
+from rangeio.codecs.bounds import Bytes, Levels, Offsets, Words
+from rangeio.errors import RequestError
+
+REVISION = 1
+
+
+class Kernels(Protocol):
+    """What the compiled module offers. Arrays are C-contiguous; inputs may be read-only.
+
+    A kernel that meets hostile bytes returns the index of the first bad item, else -1. It trusts
+    only what its twin's caller has checked: see the module that calls it.
+    """
+
+    def unpack_blocks(
+        self, data: Bytes, starts: Offsets, width: int, bits: int, out: Bytes
+    ) -> None:
+        """FastLanes blocks of one width, without headers."""
+
+    def unpack_inline(self, data: Bytes, starts: Offsets, bits: int, out: Bytes) -> int:
+        """FastLanes blocks that begin with a word of their width."""
+
+    def unpack_levels(
+        self,
+        data: Bytes,
+        starts: Offsets,
+        sizes: Offsets,
+        counts: Offsets,
+        width: int,
+        out: Levels,
+    ) -> None:
+        """Level blocks of many chunks. ``out`` has 1,024 entries of slack."""
+
+    def fsst_decode(
+        self,
+        codes: Bytes,
+        offsets: Offsets,
+        symbols: Words,
+        lengths: Bytes,
+        out: Bytes,
+        out_offsets: Offsets,
+    ) -> int:
+        """FSST values. ``out`` holds 8 bytes more than the longest possible output."""
+
+    def variable_chunks(
+        self,
+        data: Bytes,
+        starts: Offsets,
+        counts: Offsets,
+        width: int,
+        out_offsets: Offsets,
+        out: Bytes,
+    ) -> int:
+        """Chunks of offsets and bytes into one offsets array and one byte array."""
+
+    def gather(self, data: Bytes, starts: Offsets, sizes: Offsets, out: Bytes) -> None:
+        """Segments copied one after the other."""
+
+    def take(
+        self,
+        offsets: Offsets,
+        data: Bytes,
+        indices: Offsets,
+        out_offsets: Offsets,
+        out: Bytes,
+    ) -> None:
+        """Values of variable width, in the order of ``indices``."""
+
+    def zipped_measure(
+        self,
+        data: Bytes,
+        starts: Offsets,
+        stops: Offsets,
+        control: tuple[int, int, int],
+        width: int,
+        value_size: int,
+        cuts: Offsets,
+    ) -> tuple[int, int, int]:
+        """(first bad segment or -1, visible entries, value bytes); ``cuts`` is filled."""
+
+    def zipped_fill(
+        self,
+        data: Bytes,
+        starts: Offsets,
+        stops: Offsets,
+        control: tuple[int, int, int],
+        width: int,
+        value_size: int,
+        words: Words,
+        out_offsets: Offsets,
+        out: Bytes,
+    ) -> None:
+        """Control words, offsets and value bytes of entries that were measured."""
+
+    def lz4_size(self, block: Bytes) -> int:
+        """Bytes that a raw LZ4 block decodes to; -1 where its sequences do not end with it."""
+
+
+def load(mode: str) -> tuple[Kernels | None, str]:
+    """The kernels, or None and the reason. ``mode`` is the value of RANGEIO_NATIVE.
+
+    Raises RequestError where they are required and absent, or the mode is none.
+    """
+    if mode not in ("", "auto", "require", "off"):
+        raise RequestError(f"RANGEIO_NATIVE={mode!r}; it takes 'require' or 'off'")
+    if mode == "off":
+        return None, "switched off by RANGEIO_NATIVE=off"
+    try:
+        module = importlib.import_module("rangeio.codecs._kernels")
+        if module.REVISION != REVISION:
+            raise ImportError(f"they are of revision {module.REVISION}, not {REVISION}: build anew")
+    except (ImportError, AttributeError) as error:
+        if mode == "require":
+            raise RequestError(f"RANGEIO_NATIVE=require, but no native kernels: {error}") from error
+        return None, f"not built, or built for another Python: {error}"
+    return cast("Kernels", module), ""
+
+
+kernels, why_not = load(os.environ.get("RANGEIO_NATIVE", ""))
+available = kernels is not None
