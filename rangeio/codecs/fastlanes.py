@@ -45,6 +45,8 @@ def unpack_inline(
     dtype = _DTYPES[bits]
     at = _enough(bounds.offsets(starts), count)
     bounds.within(at, dtype.itemsize, len(data), "bit-packed block")
+    if len(at) * dtype.itemsize > len(data):
+        raise Corrupt(f"{len(at)} bit-packed blocks in {len(data)} bytes")
     out = bounds.room(len(at) * BLOCK * dtype.itemsize, "bit-packed values")
     if kernels is not None:
         bad = kernels.unpack_inline(data, at, bits, out)
@@ -97,9 +99,10 @@ def unpack_levels(
     at, size, number = (bounds.offsets(x) for x in (starts, sizes, counts))
     _check_width(width, 16)
     bounds.within(at, size, len(data), "level chunk")
+    present = bounds.total(size, len(data), "bytes of level chunks")
     _check_sizes(size, number, width)
     # A level of width 0 may take no bytes at all: a chunk counts its levels in 16 bits.
-    most = len(at) << 16 if width == 0 else 8 * int(size.sum())
+    most = len(at) << 16 if width == 0 else 8 * present
     entries = bounds.total(number, most, "levels of all chunks")
     out = bounds.room(2 * (entries + BLOCK), "levels").view(_LEVEL)
     if kernels is not None:

@@ -32,7 +32,8 @@ def chunks(
     """
     at, size, number = (bounds.offsets(x) for x in (starts, sizes, counts))
     bounds.within(at, size, len(data), "variable chunk")
-    values = bounds.total(number, int(size.sum()) // width, "values of variable chunks")
+    present = bounds.total(size, len(data), "bytes of variable chunks")
+    values = bounds.total(number, present // width, "values of variable chunks")
     some = number > 0
     at, size, number = at[some], size[some], number[some]
     out = bounds.room(_spans(data, at, size, number, width), "values")

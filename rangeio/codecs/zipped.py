@@ -117,6 +117,7 @@ def _walk(
     """Measure all entries, then fill arrays of exactly that size."""
     at, end = bounds.offsets(starts), bounds.offsets(stops)
     bounds.within(at, end - at, len(data), "zipped row")
+    bounds.total(end - at, len(data), "bytes of zipped rows")  # they do not overlap
     cuts = np.zeros(len(at) + 1, np.int64)
     shape = (data, at, end, control.cut, width, value_size)
     bad, visible, size = (_measure if kernels is None else kernels.zipped_measure)(*shape, cuts)
@@ -165,7 +166,7 @@ def _measure(
         while at < stop:
             _, begin, size, seen = _entry(raw, at, control, width, value_size)
             if begin + size > stop:
-                return k, 0, 0
+                return k, visible, total
             entries, visible, total = entries + 1, visible + seen, total + size
             at = begin + size
         cuts[k + 1] = entries

@@ -1,0 +1,414 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+"""The compiled kernels. See native.Kernels for what each promises, and the modules for its twin.
+
+Callers have checked that every segment lies within its buffer. What only the bytes themselves can
+tell (widths, offsets, codes, lengths) is checked here, before it is used.
+"""
+
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memcpy
+
+cdef extern from "fastlanes.h" nogil:
+    void rangeio_unpack(const uint8_t *src, uint8_t *out, int width, int bits, int count)
+    uint64_t rangeio_load(const uint8_t *src)
+    void rangeio_store(uint8_t *out, uint64_t word)
+
+REVISION = 1
+
+
+# ---- FastLanes -----------------------------------------------------------------------------------
+
+
+def unpack_blocks(
+    const uint8_t[::1] data, const int64_t[::1] starts, int width, int bits, uint8_t[::1] out
+):
+    cdef Py_ssize_t k, n = starts.shape[0]
+    if n == 0:
+        return
+    cdef const uint8_t *raw = &data[0] if data.shape[0] else NULL
+    cdef uint8_t *to = &out[0]
+    with nogil:
+        for k in range(n):
+            rangeio_unpack(raw + starts[k], to + k * 128 * bits, width, bits, 1024)
+
+
+def unpack_inline(const uint8_t[::1] data, const int64_t[::1] starts, int bits, uint8_t[::1] out):
+    cdef Py_ssize_t k, n = starts.shape[0]
+    cdef int64_t limit = data.shape[0], at
+    cdef int word = bits // 8
+    cdef uint64_t width
+    if n == 0:
+        return -1
+    cdef const uint8_t *raw = &data[0]
+    cdef uint8_t *to = &out[0]
+    with nogil:
+        for k in range(n):
+            at = starts[k]
+            width = 0
+            memcpy(&width, raw + at, word)
+            at += word
+            if width > <uint64_t>bits or <int64_t>(128 * width) > limit - at:
+                break
+            rangeio_unpack(raw + at, to + k * 128 * bits, <int>width, bits, 1024)
+        else:
+            k = -1
+    return k
+
+
+def unpack_levels(
+    const uint8_t[::1] data,
+    const int64_t[::1] starts,
+    const int64_t[::1] sizes,
+    const int64_t[::1] counts,
+    int width,
+    uint16_t[::1] out,
+):
+    cdef Py_ssize_t k, n = starts.shape[0]
+    cdef int64_t left, block = 128 * width
+    cdef const uint8_t *at
+    cdef const uint8_t *raw = &data[0] if data.shape[0] else NULL
+    cdef uint16_t *to = &out[0]
+    with nogil:
+        for k in range(n):
+            left = counts[k]
+            at = raw + starts[k]
+            while left >= 1024:
+                rangeio_unpack(at, <uint8_t *>to, width, 16, 1024)
+                at += block
+                to += 1024
+                left -= 1024
+            if left and sizes[k] == (counts[k] >> 10) * block + 2 * left:
+                memcpy(to, at, 2 * left)
+            elif left:
+                # What is written beyond `left` falls into the slack, or the next chunk's place.
+                rangeio_unpack(at, <uint8_t *>to, width, 16, <int>left)
+            to += left
+
+
+# ---- FSST ----------------------------------------------------------------------------------------
+
+
+def fsst_decode(
+    const uint8_t[::1] codes,
+    const int64_t[::1] offsets,
+    const uint64_t[::1] symbols,
+    const uint8_t[::1] lengths,
+    uint8_t[::1] out,
+    int64_t[::1] out_offsets,
+):
+    cdef Py_ssize_t i, n = offsets.shape[0] - 1
+    cdef const uint8_t *base = &codes[0] if codes.shape[0] else NULL
+    cdef const uint64_t *words = &symbols[0]
+    cdef const uint8_t *sizes = &lengths[0]
+    cdef uint8_t *begin = &out[0]
+    cdef uint8_t *to = begin
+    cdef const uint8_t *at
+    cdef const uint8_t *stop
+    cdef uint8_t code, size
+    cdef bint good = True
+    out_offsets[0] = 0
+    with nogil:
+        for i in range(n):
+            at = base + offsets[i]
+            stop = base + offsets[i + 1]
+            while at < stop:
+                code = at[0]
+                size = sizes[code]
+                at += 1
+                if size:
+                    rangeio_store(to, words[code])
+                    to += size
+                elif code == 255 and at < stop:
+                    to[0] = at[0]
+                    to += 1
+                    at += 1
+                else:
+                    good = False
+                    break
+            if not good:
+                break
+            out_offsets[i + 1] = to - begin
+        else:
+            i = -1
+    return i
+
+
+# ---- variable width ------------------------------------------------------------------------------
+
+
+cdef inline uint64_t _word(const uint8_t *at, int width) noexcept nogil:
+    cdef uint64_t value = 0
+    if width == 4:
+        memcpy(&value, at, 4)
+    else:
+        memcpy(&value, at, 8)
+    return value
+
+
+cdef inline bint _rebase(
+    const uint8_t *at, int64_t count, int width, int64_t by, int64_t *out
+) noexcept nogil:
+    """Offsets 1 to count, shifted by `by`; whether none falls. Branch-free, so that it vectorises."""
+    cdef int64_t i
+    cdef uint64_t before = _word(at, width), here
+    cdef bint falls = False
+    for i in range(count):
+        here = _word(at + (i + 1) * width, width)
+        falls |= here < before
+        out[i] = <int64_t>here + by
+        before = here
+    return not falls
+
+
+def variable_chunks(
+    const uint8_t[::1] data,
+    const int64_t[::1] starts,
+    const int64_t[::1] counts,
+    int width,
+    int64_t[::1] out_offsets,
+    uint8_t[::1] out,
+):
+    cdef Py_ssize_t k, n = starts.shape[0]
+    cdef const uint8_t *raw = &data[0] if data.shape[0] else NULL
+    cdef const uint8_t *at
+    cdef int64_t place = 0, first, size
+    cdef int64_t *offset = &out_offsets[0] + 1
+    cdef uint8_t *to = &out[0] if out.shape[0] else NULL
+    cdef bint good
+    with nogil:
+        for k in range(n):
+            at = raw + starts[k]
+            first = <int64_t>_word(at, width)
+            size = <int64_t>_word(at + counts[k] * width, width) - first
+            if width == 4:
+                good = _rebase(at, counts[k], 4, place - first, offset)
+            else:
+                good = _rebase(at, counts[k], 8, place - first, offset)
+            if not good:
+                break
+            if size:
+                memcpy(to + place, at + first, size)
+            place += size
+            offset += counts[k]
+        else:
+            k = -1
+    return k
+
+
+cdef inline void _copy(uint8_t *to, const uint8_t *at, int64_t size, bint slack) noexcept nogil:
+    """`size` bytes; with `slack` both sides have 16 bytes more, so that short ones are one move."""
+    if slack and size <= 16:
+        rangeio_store(to, rangeio_load(at))
+        rangeio_store(to + 8, rangeio_load(at + 8))
+    elif size:
+        memcpy(to, at, size)
+
+
+def gather(
+    const uint8_t[::1] data, const int64_t[::1] starts, const int64_t[::1] sizes, uint8_t[::1] out
+):
+    cdef Py_ssize_t k, n = starts.shape[0]
+    cdef int64_t limit = data.shape[0] - 16, room = out.shape[0] - 16, place = 0
+    if out.shape[0] == 0:
+        return
+    cdef const uint8_t *raw = &data[0]
+    cdef uint8_t *to = &out[0]
+    with nogil:
+        for k in range(n):
+            _copy(to + place, raw + starts[k], sizes[k], starts[k] <= limit and place <= room)
+            place += sizes[k]
+
+
+def take(
+    const int64_t[::1] offsets,
+    const uint8_t[::1] data,
+    const int64_t[::1] indices,
+    int64_t[::1] out_offsets,
+    uint8_t[::1] out,
+):
+    cdef Py_ssize_t k, n = indices.shape[0]
+    cdef int64_t limit = data.shape[0] - 16, room = out.shape[0] - 16, place = 0, start, size
+    cdef const uint8_t *raw = &data[0] if data.shape[0] else NULL
+    cdef uint8_t *to = &out[0] if out.shape[0] else NULL
+    out_offsets[0] = 0
+    with nogil:
+        for k in range(n):
+            start = offsets[indices[k]]
+            size = offsets[indices[k] + 1] - start
+            _copy(to + place, raw + start, size, start <= limit and place <= room)
+            place += size
+            out_offsets[k + 1] = place
+
+
+# ---- zipped entries ------------------------------------------------------------------------------
+
+
+cdef struct Entry:
+    uint32_t word
+    const uint8_t *value
+    uint64_t size
+    bint seen
+
+
+cdef inline bint _entry(
+    const uint8_t *at,
+    const uint8_t *stop,
+    int head,
+    int def_bits,
+    uint32_t most,
+    int width,
+    uint64_t value_size,
+    Entry *out,
+) noexcept nogil:
+    """Read one entry; whether it ends at or before `stop`."""
+    cdef uint32_t level
+    if stop - at < head:
+        return False
+    out.word = 0
+    memcpy(&out.word, at, head)
+    at += head
+    level = out.word & ((<uint32_t>1 << def_bits) - 1)
+    out.seen = level <= most
+    out.size = 0
+    if out.seen and not width:
+        out.size = value_size
+    elif out.seen and not level:
+        if stop - at < width:
+            return False
+        out.size = _word(at, width)
+        at += width
+    out.value = at
+    return out.size <= <uint64_t>(stop - at)
+
+
+def zipped_measure(
+    const uint8_t[::1] data,
+    const int64_t[::1] starts,
+    const int64_t[::1] stops,
+    control,
+    int width,
+    int64_t value_size,
+    int64_t[::1] cuts,
+):
+    cdef Py_ssize_t k, n = starts.shape[0]
+    cdef int head, def_bits
+    cdef uint32_t most
+    cdef int64_t entries = 0, visible = 0, size = 0
+    cdef const uint8_t *raw = &data[0] if data.shape[0] else NULL
+    cdef const uint8_t *at
+    cdef const uint8_t *stop
+    cdef Entry entry
+    cdef bint good = True
+    head, def_bits, most = control
+    with nogil:
+        for k in range(n):
+            at = raw + starts[k]
+            stop = raw + stops[k]
+            while at < stop:
+                if not _entry(at, stop, head, def_bits, most, width, value_size, &entry):
+                    good = False
+                    break
+                entries += 1
+                visible += entry.seen
+                size += entry.size
+                at = entry.value + entry.size
+            if not good:
+                break
+            cuts[k + 1] = entries
+        else:
+            k = -1
+    return k, visible, size
+
+
+def zipped_fill(
+    const uint8_t[::1] data,
+    const int64_t[::1] starts,
+    const int64_t[::1] stops,
+    control,
+    int width,
+    int64_t value_size,
+    uint32_t[::1] words,
+    int64_t[::1] out_offsets,
+    uint8_t[::1] out,
+):
+    cdef Py_ssize_t k, n = starts.shape[0]
+    cdef int head, def_bits
+    cdef uint32_t most
+    cdef int64_t slot = 0, number = 0, place = 0
+    cdef const uint8_t *raw = &data[0] if data.shape[0] else NULL
+    cdef uint8_t *to = &out[0] if out.shape[0] else NULL
+    cdef const uint8_t *at
+    cdef const uint8_t *stop
+    cdef Entry entry
+    head, def_bits, most = control
+    if width:
+        out_offsets[0] = 0
+    with nogil:
+        for k in range(n):
+            at = raw + starts[k]
+            stop = raw + stops[k]
+            while at < stop:
+                _entry(at, stop, head, def_bits, most, width, value_size, &entry)
+                words[number] = entry.word
+                number += 1
+                if entry.size:
+                    memcpy(to + place, entry.value, entry.size)
+                    place += entry.size
+                at = entry.value + entry.size
+                if entry.seen and width:
+                    slot += 1
+                    out_offsets[slot] = place
+
+
+# ---- LZ4 -----------------------------------------------------------------------------------------
+
+
+def lz4_size(const uint8_t[::1] block):
+    cdef const uint8_t *at
+    cdef const uint8_t *stop
+    cdef int64_t size = 0
+    if block.shape[0] == 0:
+        return -1
+    at = &block[0]
+    stop = at + block.shape[0]
+    with nogil:
+        size = _lz4_size(at, stop)
+    return size
+
+
+cdef int64_t _lz4_size(const uint8_t *at, const uint8_t *stop) noexcept nogil:
+    """Literals and matches summed, without copying any; the last sequence has no match."""
+    cdef int64_t size = 0, literals, match
+    cdef uint8_t token
+    while at < stop:
+        token = at[0]
+        at += 1
+        literals = token >> 4
+        if literals == 15 and not _length(&at, stop, &literals):
+            return -1
+        if literals > stop - at:
+            return -1
+        at += literals
+        size += literals
+        if at == stop:
+            return size
+        if stop - at < 2:
+            return -1
+        at += 2
+        match = token & 15
+        if match == 15 and not _length(&at, stop, &match):
+            return -1
+        size += match + 4
+    return -1
+
+
+cdef inline bint _length(const uint8_t **at, const uint8_t *stop, int64_t *length) noexcept nogil:
+    """Add the bytes that continue a length of 15 (each 255 but the last); whether they end."""
+    cdef uint8_t more
+    while at[0] < stop:
+        more = at[0][0]
+        at[0] += 1
+        length[0] += more
+        if more != 255:
+            return True
+    return False
