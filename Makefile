@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 PYTEST := $(BIN)/python -m pytest
-LINTED := rangeio tests benchmarks examples localstack $(wildcard setup.py)
+LINTED := $(wildcard rangeio tests benchmarks examples localstack setup.py)
 
 .DEFAULT_GOAL := help
 .PHONY: help venv demo test test-native-off test-localstack fuzz lint format bench clean

@@ -1,0 +1,1 @@
+"""rangeio and its peers on the same bytes, in one run."""

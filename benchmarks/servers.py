@@ -1,0 +1,132 @@
+"""The S3-like server that all contestants read from: a process of its own, delayed and counted."""
+
+from __future__ import annotations
+
+import multiprocessing
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from pathlib import Path
+from types import TracebackType
+from typing import NamedTuple, Protocol, Self
+
+from rangeio.testing.server import Fault, RangeServer, Request
+
+
+class Seen(NamedTuple):
+    """One request: when it came (seconds), what it was, and the bytes of body that were sent."""
+
+    came: float
+    method: str
+    sent: int
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """What one round asked of the server. hops: disjoint periods with a request in flight."""
+
+    hops: int
+    heads: int
+    gets: int
+    bytes: int
+
+    @classmethod
+    def of(cls, seen: Sequence[Seen], delay_s: float) -> Counts:
+        """Count; a request is in flight from its coming until its answer, ``delay_s`` later."""
+        hops, ends = 0, float("-inf")
+        for one in sorted(seen):
+            hops += one.came >= ends
+            ends = max(ends, one.came + delay_s)
+        heads = sum(one.method == "HEAD" for one in seen)
+        return cls(hops, heads, len(seen) - heads, sum(one.sent for one in seen))
+
+
+class Watched(Protocol):
+    """A server whose requests are counted."""
+
+    def forget(self) -> None:
+        """Begin to count anew."""
+        ...
+
+    def counts(self) -> Counts:
+        """What was asked since."""
+        ...
+
+
+class Clocked(RangeServer):
+    """A range server that knows when each request came."""
+
+    def __init__(self, root: Path, delay_s: float, bytes_per_s: float, *, keep_log: bool) -> None:
+        super().__init__(root=root, delay_s=delay_s, bytes_per_s=bytes_per_s, keep_log=keep_log)
+        self.came: list[float] = []
+        self._keep = keep_log
+
+    def meet(self, request: Request) -> Fault:
+        if self._keep:
+            self.came.append(time.monotonic())
+        return super().meet(request)
+
+    def seen(self) -> list[Seen]:
+        pairs = zip(self.came, self.log, strict=True)
+        return [Seen(came, one.method, one.sent) for came, one in pairs]
+
+    def forget(self) -> None:
+        self.came.clear()
+        self.log.clear()
+
+
+def _serve(
+    wire: Connection, root: Path, delay_s: float, bytes_per_s: float, keep_log: bool
+) -> None:
+    with Clocked(root, delay_s, bytes_per_s, keep_log=keep_log) as server:
+        wire.send(server.port)
+        while (asked := wire.recv()) != "stop":
+            if asked == "forget":
+                server.forget()
+                wire.send(None)
+            else:
+                wire.send(server.seen())
+
+
+class Server:
+    """Serves the files below ``root`` from a process of its own, path style: ``/bucket/key``.
+
+    delay_s: before every head. bytes_per_s: cap of one connection, 0 for none. keep_log: off where
+    the server's own speed matters.
+    """
+
+    def __init__(
+        self, root: Path, *, delay_s: float = 0.0, bytes_per_s: float = 0.0, keep_log: bool = True
+    ) -> None:
+        self.delay_s = delay_s
+        spawn = multiprocessing.get_context("spawn")
+        self._wire, theirs = spawn.Pipe()
+        args = (theirs, root, delay_s, bytes_per_s, keep_log)
+        self._process = spawn.Process(target=_serve, args=args, daemon=True)
+        self._process.start()
+        self.port: int = self._wire.recv()
+        self.url = f"http://127.0.0.1:{self.port}"
+
+    def forget(self) -> None:
+        self._wire.send("forget")
+        self._wire.recv()
+
+    def counts(self) -> Counts:
+        self._wire.send("seen")
+        return Counts.of(self._wire.recv(), self.delay_s)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._wire.send("stop")
+        self._process.join(5)
+        if self._process.is_alive():
+            self._process.terminate()
+        self._wire.close()
