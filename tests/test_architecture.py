@@ -11,21 +11,23 @@ HOUSE = ROOT / "rangeio"
 FILES = sorted(HOUSE.rglob("*.py"))
 TREES = {path: ast.parse(path.read_text(), str(path)) for path in FILES}
 
-PURE = ("errors", "ranges", "steps", "schema", "predicate", "plan", "codecs")
-BELOW = (*PURE, "formats", "stores", "transport", "engine")
-OPEN = (*BELOW, "index", "session", "file", "dataset", "write")
-ABOVE = ("file", "dataset", "session", *PURE, "formats.format")
+WORDS = ("errors", "ranges", "steps", "schema", "plan")
+FILTERS = ("literal", "statistics", "condition", "expression", "predicate")
+PURE = (*WORDS, *FILTERS, "select", "request", "explanation", "codecs")
+BELOW = (*PURE, "environment", "formats", "stores", "transport", "engine")
+FRONT = ("session", "opening", "reading", "fetching", "column", "file", "aio", "dataset", "write")
+OPEN = (*BELOW, "index", *FRONT)
+ABOVE = (*PURE, "environment", "formats.format", *FRONT)
 
 # A room, and all that it may import of ours besides itself; the longest name that fits rules.
 MAY_IMPORT = {
     "": OPEN,
+    **dict.fromkeys(PURE, PURE),
+    **dict.fromkeys(FRONT, OPEN),
     "errors": ("ranges",),
     "ranges": (),
     "steps": ("ranges",),
-    "schema": PURE,
-    "predicate": PURE,
-    "plan": PURE,
-    "codecs": PURE,
+    "environment": ("errors",),
     "formats": PURE,
     "formats.format": PURE,
     "formats.sparsefile": (*PURE, "formats.format"),
@@ -34,10 +36,6 @@ MAY_IMPORT = {
     "stores": ("ranges", "errors"),
     "transport": (*PURE, "stores.store", "stores.url"),
     "engine": (*PURE, "formats.format", "transport"),
-    "session": OPEN,
-    "file": OPEN,
-    "dataset": OPEN,
-    "write": OPEN,
     "spark": ABOVE,
     "viz": ABOVE,
     "cli": ABOVE,
