@@ -7,7 +7,6 @@ outside the clock, and yields the call that is timed. Values are compared, outsi
 from __future__ import annotations
 
 import gc
-import os
 import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -176,9 +175,8 @@ def _once(contestant: Contestant, watched: Watched | None) -> tuple[Round, Count
         gc.collect()
         if watched is not None:
             watched.forget()
-        before, start = os.times(), time.perf_counter()
+        before, start = time.process_time(), time.perf_counter()
         value = call()
-        wall, after = time.perf_counter() - start, os.times()
+        wall, cpu = time.perf_counter() - start, time.process_time() - before
         counts = watched.counts() if watched is not None else None
-    cpu = after.user + after.system - before.user - before.system
     return Round(wall, cpu), counts, value
