@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from rangeio.ranges import ByteRange
 from rangeio.stores.store import Store
+from rangeio.transport.endpoint import Endpoint
+from rangeio.transport.gate import Gate
 from rangeio.transport.profile import Profile
 
 
@@ -16,14 +18,17 @@ class Source:
 
     url: redacted. pin: the version tag that every reply must carry; None until the first reply
     sets it, "" where the store gives none. size: of the object, None until the first reply tells.
+    endpoint, gate: the transport's own.
     """
 
     store: Store
-    key: str
+    key: str = field(repr=False)
     url: str
     profile: Profile
     pin: str | None = None
     size: int | None = None
+    endpoint: Endpoint | None = field(default=None, repr=False)
+    gate: Gate | None = field(default=None, repr=False)
 
     @property
     def consistency(self) -> Literal["strong", "weak", "none"]:
