@@ -1,3 +1,40 @@
 """rangeio reads N columns of a C-column file on object storage and pays for N."""
 
+import logging
+
+from rangeio import errors
+from rangeio.aio import AsyncFile, open_async
+from rangeio.column import ColumnReader
+from rangeio.errors import FormatError, RangeIOError, RequestError, StoreError
+from rangeio.explanation import Explanation
+from rangeio.fetching import fetch, fetch_async, open_raw
+from rangeio.file import File, open  # noqa: A004 - the name users expect
+from rangeio.schema import Column, Schema
+from rangeio.session import Session
+from rangeio.transport.trace import GetRecord, Trace
+
 __version__ = "0.1.0"
+
+__all__ = [
+    "AsyncFile",
+    "Column",
+    "ColumnReader",
+    "Explanation",
+    "File",
+    "FormatError",
+    "GetRecord",
+    "RangeIOError",
+    "RequestError",
+    "Schema",
+    "Session",
+    "StoreError",
+    "Trace",
+    "errors",
+    "fetch",
+    "fetch_async",
+    "open",
+    "open_async",
+    "open_raw",
+]
+
+logging.getLogger("rangeio").addHandler(logging.NullHandler())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -32,7 +32,7 @@ class Prepared:
         return pa.schema([field.arrow for field in self.fields])
 
 
-async def tables(read: Prepared, rows_each: int | None) -> AsyncIterator[pa.Table]:
+async def tables(read: Prepared, rows_each: int | None) -> AsyncGenerator[pa.Table, None]:
     """Tables of ``rows_each`` rows, in order, the last one shorter; None is one table of all.
 
     Each is handed on as soon as the units that reach into it have landed.
@@ -51,7 +51,8 @@ async def tables(read: Prepared, rows_each: int | None) -> AsyncIterator[pa.Tabl
                 held.setdefault(unit.column, []).append(Piece(unit.rows, data))
                 landed += 1
             with located(read.handle.of):
-                yield await read.handle.in_pool(partial(assembled, read, rows, dict(held)))
+                table = await read.handle.in_pool(partial(assembled, read, rows, dict(held)))
+            yield table
             for column, kept in held.items():
                 held[column] = [piece for piece in kept if piece.rows[1] > stop]
     finally:

@@ -11,7 +11,7 @@ from rangeio.engine.core import Engine
 from rangeio.engine.flights import Pinned, located
 from rangeio.formats.format import ColumnMeta, Format, Hint, Opening, Stale, Table
 from rangeio.plan import Plan, Query, Rows
-from rangeio.ranges import Suffix
+from rangeio.ranges import ByteRange, Suffix
 from rangeio.schema import Column, ColumnId, Schema
 from rangeio.steps import Steps
 
@@ -40,13 +40,9 @@ class Handle:
     async def open(self, hint: Hint | None) -> None:
         """Read the footer and the offset table."""
         size = self.of.size
-        held = next(
-            (
-                size - at.start
-                for at, _ in self.engine.cache.overlapping(self.of.version, _last(size))
-            ),
-            0,
-        )
+        last = ByteRange(max(size - 1, 0), size)
+        here = self.engine.cache.overlapping(self.of.version, last)
+        held = size - here[0][0].start if here else 0
         opening = Opening(size, held, self.of.source.profile.cost, hint, self._few_bytes)
         self.table = await self.steps(self.format.open(opening))
 
@@ -124,15 +120,16 @@ async def opened(
     engine: Engine,
     of: Pinned,
     find: Callable[[memoryview], Format],
-    hint: Hint | None,
+    taught: tuple[str, Hint] | None,
     version: Callable[[Pinned], Hashable],
 ) -> Handle:
     """Open a file: one suffix GET pins size and version tag, its bytes sniff the format.
 
-    ``version`` makes the caches' key once the tag is known. A hint's tail replaces the profile's.
+    taught: what the directory taught, and of which format; its tail replaces the profile's.
+    version: makes the caches' key once the tag is known.
     """
     profile = of.source.profile
-    tail = Suffix(hint.tail if hint is not None else profile.tail)
+    tail = Suffix(taught[1].tail if taught is not None else profile.tail)
     received = await engine.transport.get(
         of.source, tail, why="tail", hop=of.hop().number, trace=of.trace, deadline=of.deadline
     )
@@ -140,5 +137,5 @@ async def opened(
     engine.cache.put(of.version, received.at, received.data)
     with located(of):
         handle = Handle(engine, of, find(received.data), profile.few_bytes)
-    await handle.open(hint)
+    await handle.open(taught[1] if taught and taught[0] == handle.format.name else None)
     return handle

@@ -51,6 +51,20 @@ class Opening:
     few_bytes: bool | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class PageInfo:
+    """One page, for people.
+
+    column: the physical column it belongs to. rows: top-level rows ``start..stop`` (of a child of
+    a list, items, where only they are known). size: bytes in the file. encoding: in words.
+    """
+
+    column: ColumnId
+    rows: tuple[int, int]
+    size: int
+    encoding: str
+
+
 class Table(Protocol):
     """An opened file, immutable: its column-metadata offset table and little else."""
 
@@ -138,6 +152,10 @@ class Format(Protocol):
     ) -> pa.Array | pa.ChunkedArray:
         """The rows of one top-level field: cuts its pieces to one row grid, builds structs and
         lists. Pieces come in row order and together cover ``rows``; they may reach beyond."""
+        ...
+
+    def pages(self, meta: Any) -> Sequence[PageInfo]:
+        """The pages of a column's metadata, for people."""
         ...
 
     def learn(self, table: Any) -> Hint | None:

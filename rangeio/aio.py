@@ -1,0 +1,167 @@
+"""An opened file, for async callers on any loop: :func:`open_async`, :class:`AsyncFile`."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Coroutine
+from typing import Any, Self, TypeVar
+
+import pyarrow as pa
+
+from rangeio.errors import Closed
+from rangeio.explanation import Explanation
+from rangeio.file import File
+from rangeio.opening import Asked, Opened, connect
+from rangeio.predicate import Filters
+from rangeio.reading import Reading, Request
+from rangeio.request import RowWords
+from rangeio.schema import Schema
+from rangeio.select import Words
+from rangeio.session import Session, default_session
+from rangeio.stores.address import Options, Target
+from rangeio.transport.trace import Trace
+
+T = TypeVar("T")
+
+
+async def open_async(
+    target: Target,
+    *,
+    storage_options: Options | None = None,
+    filesystem: Any = None,
+    format: str | None = None,  # noqa: A002
+    session: Session | None = None,
+) -> AsyncFile:
+    """Open one columnar file; the arguments and errors are those of :func:`rangeio.open`.
+
+    Fetching runs on rangeio's own loop; the caller's loop only awaits.
+    """
+    asked = Asked(target, storage_options, filesystem, format)
+    session = session or default_session()
+    handle = await session.live.portal.wait(connect(asked, session))
+    return AsyncFile(Opened(asked, session, handle))
+
+
+class AsyncFile:
+    """One version of one columnar file; see :class:`rangeio.File` for every argument."""
+
+    def __init__(self, opened: Opened) -> None:
+        self._opened = opened
+        self._blocking = File(opened)
+        self._closed = False
+
+    @property
+    def url(self) -> str:
+        """For people: no credentials, no query."""
+        return self._blocking.url
+
+    @property
+    def format(self) -> str:
+        """The format's name."""
+        return self._blocking.format
+
+    @property
+    def size(self) -> int:
+        """Size of the object in bytes."""
+        return self._blocking.size
+
+    @property
+    def tag(self) -> str:
+        """The version that every range is pinned to; "" where the store tells none."""
+        return self._blocking.tag
+
+    @property
+    def trace(self) -> Trace:
+        """What was really requested for this file."""
+        return self._blocking.trace
+
+    async def num_rows(self) -> int:
+        """Top-level rows."""
+        return await self._wait((await self._here()).num_rows())
+
+    async def schema(self) -> Schema:
+        """The top-level columns, each made when it is looked at."""
+        return await self._wait((await self._here()).schema())
+
+    async def read(
+        self,
+        columns: Words | None = None,
+        *,
+        rows: RowWords | None = None,
+        filters: Filters | None = None,
+        flatten: bool = False,
+        case_sensitive: bool = True,
+    ) -> pa.Table:
+        """The asked columns and rows as one table. Cancelling ends what it started."""
+        request = Request(columns, rows, filters, flatten, case_sensitive)
+
+        async def work() -> pa.Table:
+            return await (await self._opened.read(request)).table()
+
+        return await self._wait(work())
+
+    async def scan(
+        self,
+        columns: Words | None = None,
+        *,
+        rows: RowWords | None = None,
+        filters: Filters | None = None,
+        batch_rows: int = 65536,
+        flatten: bool = False,
+        case_sensitive: bool = True,
+    ) -> AsyncGenerator[pa.RecordBatch, None]:
+        """Batches of at most ``batch_rows`` rows, in order, in bounded memory."""
+        request = Request(columns, rows, filters, flatten, case_sensitive)
+        reading: Reading = await self._wait(self._opened.read(request))
+        batches = reading.batches(batch_rows)
+        try:
+            while (batch := await self._wait(_next(batches))) is not None:
+                yield batch
+        finally:
+            await self._wait(_ended(batches))
+
+    async def explain(
+        self,
+        columns: Words | None = None,
+        *,
+        rows: RowWords | None = None,
+        filters: Filters | None = None,
+        case_sensitive: bool = True,
+    ) -> Explanation:
+        """What reading this would fetch now. Pays for metadata only."""
+        request = Request(columns, rows, filters, case_sensitive=case_sensitive)
+
+        async def work() -> Explanation:
+            return (await self._opened.read(request)).explanation()
+
+        return await self._wait(work())
+
+    async def close(self) -> None:
+        """Refuse further reads. Caches and connections belong to the session and stay."""
+        self._closed = True
+        self._blocking.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    def __repr__(self) -> str:
+        return repr(self._blocking).replace("rangeio.File", "rangeio.AsyncFile")
+
+    async def _here(self) -> Any:
+        return await self._wait(self._opened.here())
+
+    async def _wait(self, work: Coroutine[Any, Any, T]) -> T:
+        if self._closed:
+            work.close()
+            raise Closed("the file was closed", url=self.url)
+        return await self._opened.session.live.portal.wait(work)
+
+
+async def _next(batches: Any) -> pa.RecordBatch | None:
+    return await anext(batches, None)
+
+
+async def _ended(batches: AsyncGenerator[pa.RecordBatch, None]) -> None:
+    await batches.aclose()

@@ -1,0 +1,236 @@
+"""An opened file, blocking: :func:`open`, :class:`File`."""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine, Iterator
+from typing import Any, Self, TypeVar
+
+import pyarrow as pa
+
+from rangeio.column import ColumnReader
+from rangeio.engine.handle import Handle
+from rangeio.errors import Closed, RequestError
+from rangeio.explanation import Explanation
+from rangeio.opening import Asked, Opened, connect
+from rangeio.predicate import Filters
+from rangeio.reading import Reading, Request
+from rangeio.request import RowWords
+from rangeio.schema import Column, Schema
+from rangeio.select import Word, Words, one_of
+from rangeio.session import Session, default_session
+from rangeio.stores.address import Options, Target
+from rangeio.transport.trace import Trace
+
+T = TypeVar("T")
+
+
+def open(  # noqa: A001 - the name users expect
+    target: Target,
+    *,
+    storage_options: Options | None = None,
+    filesystem: Any = None,
+    format: str | None = None,  # noqa: A002
+    session: Session | None = None,
+) -> File:
+    """Open one columnar file: one suffix GET, and what its format needs to know its columns.
+
+    Args:
+        target: a url (``s3://``, ``gs://``, ``http(s)://``, ``file://``, ``memory://``, any other
+            fsspec url), a path, or the bytes of a whole file.
+        storage_options: passed to fsspec for credentials, endpoint, region, anonymous access.
+        filesystem: an fsspec filesystem that the caller already has, instead of storage_options.
+        format: the format's name; sniffed from the file's last bytes by default.
+        session: caches and limits; the process's own by default.
+
+    Raises StoreError (NotFound, Denied, ...), FormatError (BadMagic, Corrupt, Unsupported, ...) or
+    RequestError (unknown scheme, missing package).
+    """
+    asked = Asked(target, storage_options, filesystem, format)
+    session = session or default_session()
+    handle = session.live.portal.run(connect(asked, session))
+    return File(Opened(asked, session, handle))
+
+
+class File:
+    """One version of one columnar file. Safe to share between threads; survives fork and pickle.
+
+    Attributes:
+        url: redacted, for people. format: the format's name. size: in bytes. tag: version tag, ""
+        where the store gives none. trace: every GET that was made for this file.
+    """
+
+    def __init__(self, opened: Opened) -> None:
+        self._opened = opened
+        self._closed = False
+
+    # ---- what it is ----
+
+    @property
+    def url(self) -> str:
+        """For people: no credentials, no query."""
+        return self._handle.of.source.url
+
+    @property
+    def format(self) -> str:
+        """The format's name."""
+        return self._handle.format.name
+
+    @property
+    def size(self) -> int:
+        """Size of the object in bytes."""
+        return self._handle.of.size
+
+    @property
+    def tag(self) -> str:
+        """The version that every range is pinned to; "" where the store tells none."""
+        return self._handle.of.source.pin or ""
+
+    @property
+    def num_rows(self) -> int:
+        """Top-level rows."""
+        return self._run(self._handle.num_rows())
+
+    @property
+    def num_columns(self) -> int:
+        """Top-level columns."""
+        count = self._handle.table.num_columns
+        return count if count >= 0 else len(self.schema)
+
+    @property
+    def num_leaves(self) -> int:
+        """Physical leaves. Builds every column."""
+        return len(self.schema.leaves)
+
+    @property
+    def schema(self) -> Schema:
+        """The top-level columns, each made when it is looked at."""
+        return self._run(self._handle.schema())
+
+    @property
+    def trace(self) -> Trace:
+        """What was really requested for this file."""
+        return self._handle.of.trace
+
+    def column(self, word: Word) -> ColumnReader:
+        """One column by name, dotted path, path tuple or unique_id. Reads nothing of its data."""
+        column: Column = one_of(self.schema, word)[1]
+        return ColumnReader(self, column)
+
+    # ---- reading ----
+
+    def read(
+        self,
+        columns: Words | None = None,
+        *,
+        rows: RowWords | None = None,
+        filters: Filters | None = None,
+        flatten: bool = False,
+        case_sensitive: bool = True,
+    ) -> pa.Table:
+        """The asked columns and rows as one table.
+
+        Args:
+            columns: names, dotted paths, path tuples, unique_ids, globs or patterns; None is all.
+                Nested columns come pruned to the asked leaves, in the asked order.
+            rows: a slice with step 1, or row numbers, whose order and duplicates are kept.
+            filters: ``[(column, op, value), ...]``, lists of such lists, or a pyarrow Expression;
+                applied exactly, after the rows are chosen.
+            flatten: open structs and name their leaves by dotted path.
+            case_sensitive: False lets names differ in case.
+        """
+        reading = self._prepare(Request(columns, rows, filters, flatten, case_sensitive))
+        return self._run(reading.table())
+
+    def scan(
+        self,
+        columns: Words | None = None,
+        *,
+        rows: RowWords | None = None,
+        filters: Filters | None = None,
+        batch_rows: int = 65536,
+        flatten: bool = False,
+        case_sensitive: bool = True,
+    ) -> pa.RecordBatchReader:
+        """The same as a stream of batches of at most ``batch_rows`` rows, in bounded memory.
+
+        Pages are fetched ahead and decoded as they land; order is kept. The reader speaks
+        ``__arrow_c_stream__``. Dropping it ends what it started.
+        """
+        if isinstance(batch_rows, bool) or not isinstance(batch_rows, int) or batch_rows < 1:
+            raise RequestError(f"batch_rows is a whole number of at least 1, not {batch_rows!r}")
+        reading = self._prepare(Request(columns, rows, filters, flatten, case_sensitive))
+        return pa.RecordBatchReader.from_batches(reading.schema, self._pull(reading, batch_rows))
+
+    def explain(
+        self,
+        columns: Words | None = None,
+        *,
+        rows: RowWords | None = None,
+        filters: Filters | None = None,
+        case_sensitive: bool = True,
+    ) -> Explanation:
+        """What reading this would fetch now: hops, GETs, bytes. Pays for metadata only."""
+        request = Request(columns, rows, filters, case_sensitive=case_sensitive)
+        return self._prepare(request).explanation()
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """All rows of all columns as an Arrow C stream."""
+        return self.scan().__arrow_c_stream__(requested_schema)
+
+    # ---- its life ----
+
+    def close(self) -> None:
+        """Refuse further reads. Caches and connections belong to the session and stay."""
+        self._closed = True
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __reduce__(self) -> tuple[object, ...]:
+        opened = self._opened
+        session = None if opened.session is default_session() else opened.session
+        return _reopened, (opened.asked, session)
+
+    def __repr__(self) -> str:
+        state = "closed " if self._closed else ""
+        return f"<{state}rangeio.File {self.url} {self.format} {self.size} bytes>"
+
+    @property
+    def _handle(self) -> Handle:
+        handle = self._opened.handle
+        assert handle is not None
+        return handle
+
+    def _run(self, work: Coroutine[Any, Any, T]) -> T:
+        if self._closed:
+            work.close()
+            raise Closed("the file was closed", url=self.url)
+        return self._opened.session.live.portal.run(work)
+
+    def _prepare(self, request: Request) -> Reading:
+        return self._run(self._opened.read(request))
+
+    def _pull(self, reading: Reading, batch_rows: int) -> Iterator[pa.RecordBatch]:
+        portal = self._opened.session.live.portal
+        batches = reading.batches(batch_rows)
+        try:
+            while True:
+                batch = portal.run(_next(batches))
+                if batch is None:
+                    return
+                yield batch
+        finally:
+            portal.run(batches.aclose())
+
+
+async def _next(batches: Any) -> pa.RecordBatch | None:
+    return await anext(batches, None)
+
+
+def _reopened(asked: Asked, session: Session | None) -> File:
+    session = session or default_session()
+    handle = session.live.portal.run(connect(asked, session))
+    return File(Opened(asked, session, handle))

@@ -1,0 +1,192 @@
+"""One read of one file, from words to tables: what the blocking and the async file both do."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rangeio.engine.batches import Prepared, tables
+from rangeio.engine.handle import Handle
+from rangeio.engine.reader import parts, planned_gets
+from rangeio.explanation import Explanation, PlannedGet
+from rangeio.plan import DecodeUnit, Plan
+from rangeio.predicate import Filters, Predicate, parse
+from rangeio.ranges import ByteRange
+from rangeio.request import RowSelection, RowWords, rows_of
+from rangeio.schema import Column, Schema
+from rangeio.select import Selection, Words, select
+
+Batches: TypeAlias = AsyncGenerator[pa.RecordBatch, None]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a caller asks of a file. Rows are chosen first, filters apply to them."""
+
+    columns: Words | None = None
+    rows: RowWords | None = None
+    filters: Filters | None = None
+    flatten: bool = False
+    case_sensitive: bool = True
+
+
+@dataclass(slots=True)
+class Reading:
+    """A request, resolved and planned against one handle; nothing of the data is read yet."""
+
+    request: Request
+    selection: Selection
+    predicate: Predicate | None
+    rows: RowSelection
+    prepared: Prepared
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The Arrow schema of the result."""
+        if not self.request.flatten:
+            return self.selection.arrow_schema
+        return self._finished(self.prepared.schema.empty_table()).schema
+
+    async def table(self) -> pa.Table:
+        """All of it, as one table."""
+        whole = tables(self.prepared, None)
+        try:
+            table = await anext(whole)
+        finally:
+            await whole.aclose()
+        if self.rows.take is None and self.predicate is None and not self.request.flatten:
+            return table
+        return await self.prepared.handle.in_pool(partial(self._result, table))
+
+    async def batches(self, batch_rows: int) -> Batches:
+        """Record batches in order; each is handed on while later GETs are still out."""
+        if self.rows.take is not None:  # any order: what comes first is known only with the last
+            for batch in (await self.table()).combine_chunks().to_batches(batch_rows):
+                yield batch
+            return
+        whole = tables(self.prepared, batch_rows)
+        try:
+            async for table in whole:
+                batch = await self.prepared.handle.in_pool(partial(self._batch, table))
+                if batch is not None:
+                    yield batch
+        finally:
+            await whole.aclose()
+
+    def explanation(self) -> Explanation:
+        """What reading it now would fetch."""
+        handle, plan = self.prepared.handle, self.prepared.plan
+        gets = parts(handle.of, planned_gets(handle.engine, handle.of, plan))
+        later = [bound for unit in plan.units for bound in unit.later]
+        trace, source = handle.of.trace, handle.of.source
+        return Explanation(
+            url=source.url,
+            format=handle.format.name,
+            rows=self.rows.count,
+            columns=tuple(leaf.id.name for f in self.prepared.fields for leaf in f.leaves()),
+            planned=tuple(_planned(gets, plan)),
+            bytes_needed=_needed(plan),
+            cost=source.profile.cost,
+            profile=source.profile.name,
+            later_hops=max((len(unit.later) for unit in plan.units), default=0),
+            later_gets=sum(bound.at_most for bound in later),
+            later_bytes=sum(at.size for bound in later for at in bound.within),
+            metadata_hops=trace.hops,
+            metadata_gets=trace.gets,
+            metadata_bytes=trace.bytes_read,
+            choice=handle.table.choice,
+            pruned=plan.pruned,
+            consistency=source.consistency,
+        )
+
+    def _batch(self, table: pa.Table) -> pa.RecordBatch | None:
+        whole = self._result(table).combine_chunks()
+        batches = whole.to_batches()
+        return batches[0] if batches else None
+
+    def _result(self, table: pa.Table) -> pa.Table:
+        """The asked rows in the asked order, filtered exactly."""
+        table = self.rows.arranged(table)
+        if self.predicate is not None:
+            table = self.predicate.filter(table)
+        return self._finished(table)
+
+    def _finished(self, table: pa.Table) -> pa.Table:
+        """Only the asked columns: what was read for the filters alone is taken away."""
+        if self.predicate is not None:
+            asked = self.selection.fields
+            columns = [
+                column if column.type == field.type else column.cast(field.type)
+                for field, column in zip(asked, table.columns, strict=False)
+            ]
+            if asked:
+                table = pa.Table.from_arrays(columns, schema=self.selection.arrow_schema)
+            else:
+                table = table.select([])
+        return self.selection.flatten(table) if self.request.flatten else table
+
+
+async def prepare(handle: Handle, request: Request) -> Reading:
+    """Resolve the words, load the columns' metadata, plan: all hops but those of the data."""
+    chosen: list[tuple[Selection, Predicate | None]] = []
+
+    def choose(schema: Schema) -> Sequence[Column]:
+        asked = select(schema, request.columns, case_sensitive=request.case_sensitive)
+        predicate = None if request.filters is None else parse(request.filters, schema)
+        chosen[:] = [(asked, predicate)]
+        if predicate is None:
+            return asked.fields
+        words: list[Any] = [*asked.fields, *predicate.columns]
+        return select(schema, words).fields
+
+    fields, metas = await handle.loaded(choose)
+    rows = rows_of(request.rows, await handle.num_rows())
+    plan = await handle.plan(fields, metas, rows.rows)
+    (selection, predicate), *_ = chosen
+    prepared = Prepared(handle, fields, metas, rows.rows, plan)
+    return Reading(request, selection, predicate, rows, prepared)
+
+
+def column_of(table: pa.Table, path: Sequence[str]) -> pa.ChunkedArray:
+    """The only column of ``table``, opened along ``path`` as far as structs go."""
+    column = table.column(0)
+    for name in path[1:]:
+        if not pa.types.is_struct(column.type):
+            break
+        column = pc.struct_field(column, name)
+    return column
+
+
+def _planned(gets: Sequence[ByteRange], plan: Plan) -> list[PlannedGet]:
+    """The GETs, each with the columns whose units reach into it."""
+    starts = [get.start for get in gets]
+    names: list[dict[str, None]] = [{} for _ in gets]
+
+    def reach(ranges: Sequence[ByteRange], name: str) -> None:
+        for at in ranges:
+            i = max(bisect_right(starts, at.start) - 1, 0)
+            while i < len(gets) and gets[i].start < at.stop:
+                if gets[i].stop > at.start:
+                    names[i][name] = None
+                i += 1
+
+    users: dict[object, DecodeUnit] = {}
+    for unit in plan.units:
+        reach(unit.ranges, unit.column.name)
+        users.update(dict.fromkeys(unit.uses, unit))
+    for shared in plan.shared:
+        if shared.key in users:
+            reach(shared.ranges, users[shared.key].column.name)
+    return [PlannedGet(at, tuple(n)) for at, n in zip(gets, names, strict=True)]
+
+
+def _needed(plan: Plan) -> int:
+    ranges = {at for unit in plan.units for at in unit.ranges}
+    ranges.update(at for shared in plan.shared for at in shared.ranges)
+    return sum(at.size for at in ranges)
