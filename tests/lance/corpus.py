@@ -62,14 +62,18 @@ with contextlib.suppress(ImportError):
 
 def params(
     rows: Sequence[int] = ROWS, versions: Sequence[str] = VERSIONS, match: str = ""
-) -> Iterator[object]:
+) -> list[object]:
     """Parameters (name, version, rows) of every case that exists in these versions."""
+    found: list[object] = []
     for one in CASES.values():
         counts = [n for n in rows if n <= one.most] or [one.most]
         for version in versions:
             if version in one.versions and match in one.name:
-                for n in counts:
-                    yield pytest.param(one.name, version, n, id=f"{one.name}-{version}-{n}")
+                found += [
+                    pytest.param(one.name, version, n, id=f"{one.name}-{version}-{n}")
+                    for n in counts
+                ]
+    return found
 
 
 def table(name: str, rows: int) -> pa.Table:

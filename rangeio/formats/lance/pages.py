@@ -20,6 +20,8 @@ class Physical:
 
     index: physical column, -1 where the node has none (2.1+: structs, lists and maps).
     version: of the file, ``(0, 3)`` for what users call 2.0. logical: the field's logical type.
+    packed: a struct stored row by row in one column. inner: below a list, map or fixed-size list.
+    paired: a string of Lance 0.13, whose bytes are the next physical column.
     """
 
     index: int
@@ -27,6 +29,8 @@ class Physical:
     logical: str
     blob: bool = False
     packed: bool = False
+    inner: bool = False
+    paired: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +53,8 @@ class Page:
 class LanceMeta:
     """The metadata of one physical column: pure and immutable.
 
-    limit: data (blobs that pages point at) lies below this offset of the file.
+    limit: data (blobs that pages point at) lies below this offset of the file. below: pages of
+    the second column of a paired string.
     """
 
     column: Column
@@ -57,6 +62,7 @@ class LanceMeta:
     weight: int
     blob: bool = False
     limit: int = 0
+    below: tuple[Page, ...] = ()
 
     @property
     def rows(self) -> int:
