@@ -251,14 +251,36 @@ def our_transport(
 
 
 def our_fetch(endpoint: str, bucket: str, key: str, parts: Sequence[Part], in_flight: int) -> Fresh:
-    """rangeio.fetch_async with all that is behind it: signing, scheduler, cache, transport."""
+    """rangeio.fetch with all that is behind it: signing, scheduler, cache, transport; one call."""
     import rangeio
 
     url, options = f"s3://{bucket}/{key}", fsspec_options(endpoint)
     profile = replace(PROFILES["s3"], in_flight_file=in_flight)
 
+    @contextmanager
+    def fresh() -> Iterator[Callable[[], object]]:
+        with rangeio.Session(max_in_flight=in_flight, profile=profile) as session:
+
+            def fetch(some: Sequence[Part]) -> int:
+                found = rangeio.fetch(url, some, storage_options=options, session=session)
+                return sum((i + 1) * digest(data) for i, data in enumerate(found))
+
+            fetch(parts[:in_flight])
+            yield lambda: fetch(parts[in_flight:])
+
+    return fresh
+
+
+def our_fetches(
+    endpoint: str, bucket: str, key: str, parts: Sequence[Part], in_flight: int
+) -> Fresh:
+    """rangeio.fetch_async, a call a range, so that only ``in_flight`` of them are held at once."""
+    import rangeio
+
+    url, options = f"s3://{bucket}/{key}", fsspec_options(endpoint)
+
     async def start() -> tuple[Get, Callable[[], Awaitable[None]]]:
-        session = rangeio.Session(max_in_flight=in_flight, profile=profile)
+        session = rangeio.Session(max_in_flight=in_flight)
 
         async def get(part: Part) -> object:
             found = await rangeio.fetch_async(url, [part], storage_options=options, session=session)

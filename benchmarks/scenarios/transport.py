@@ -69,7 +69,7 @@ class Transport:
         return Case(
             f"1 GiB in ranges of 8 MiB, {LARGE_IN_FLIGHT} in flight",
             (
-                Contestant("rangeio", peers.our_fetch(*args)),
+                Contestant("rangeio", peers.our_fetches(*args)),
                 Contestant("rangeio transport", peers.our_transport(*args)),
                 Contestant("obstore", peers.over_obstore(*args)),
                 Contestant("bare aiohttp", peers.bare_aiohttp(*args)),
