@@ -171,7 +171,7 @@ def variable_chunks(
     cdef Py_ssize_t k, n = starts.shape[0]
     cdef const uint8_t *raw = &data[0] if data.shape[0] else NULL
     cdef const uint8_t *at
-    cdef int64_t place = 0, first, size
+    cdef int64_t place = 0, first, size, limit = data.shape[0], room = out.shape[0]
     cdef int64_t *offset = &out_offsets[0] + 1
     cdef uint8_t *to = &out[0] if out.shape[0] else NULL
     cdef bint good
@@ -184,7 +184,9 @@ def variable_chunks(
                 good = _rebase(at, counts[k], 4, place - first, offset)
             else:
                 good = _rebase(at, counts[k], 8, place - first, offset)
-            if not good:
+            # Measured before; anew, for a mapped file may change meanwhile.
+            good = good and 0 <= first <= limit - starts[k] and size <= room - place
+            if not good or size > limit - starts[k] - first:
                 break
             if size:
                 memcpy(to + place, at + first, size)
@@ -265,7 +267,12 @@ cdef inline bint _entry(
     if stop - at < head:
         return False
     out.word = 0
-    memcpy(&out.word, at, head)
+    if head == 1:
+        out.word = at[0]
+    elif head == 2:
+        memcpy(&out.word, at, 2)
+    elif head == 4:
+        memcpy(&out.word, at, 4)
     at += head
     level = out.word & ((<uint32_t>1 << def_bits) - 1)
     out.seen = level <= most
@@ -334,12 +341,14 @@ def zipped_fill(
     cdef Py_ssize_t k, n = starts.shape[0]
     cdef int head, def_bits
     cdef uint32_t most
-    cdef int64_t slot = 0, number = 0, place = 0
+    cdef int64_t slot = 0, number = 0, place = 0, room = out.shape[0] - 16
     cdef const uint8_t *raw = &data[0] if data.shape[0] else NULL
+    cdef const uint8_t *end = raw + data.shape[0]
     cdef uint8_t *to = &out[0] if out.shape[0] else NULL
     cdef const uint8_t *at
     cdef const uint8_t *stop
     cdef Entry entry
+    cdef bint good = True
     head, def_bits, most = control
     if width:
         out_offsets[0] = 0
@@ -348,16 +357,32 @@ def zipped_fill(
             at = raw + starts[k]
             stop = raw + stops[k]
             while at < stop:
-                _entry(at, stop, head, def_bits, most, width, value_size, &entry)
+                # Measured before: only a mapped file that changes meanwhile ends here.
+                if (
+                    not _entry(at, stop, head, def_bits, most, width, value_size, &entry)
+                    or number == words.shape[0]
+                    or entry.size > <uint64_t>(out.shape[0] - place)
+                    or (width and slot + entry.seen == out_offsets.shape[0])
+                ):
+                    good = False
+                    break
                 words[number] = entry.word
                 number += 1
-                if entry.size:
-                    memcpy(to + place, entry.value, entry.size)
-                    place += entry.size
+                _copy(
+                    to + place,
+                    entry.value,
+                    entry.size,
+                    end - entry.value >= 16 and place <= room,
+                )
+                place += entry.size
                 at = entry.value + entry.size
                 if entry.seen and width:
                     slot += 1
                     out_offsets[slot] = place
+            if not good:
+                break
+    if not good:
+        raise RuntimeError("the bytes changed while they were read")
 
 
 # ---- LZ4 -----------------------------------------------------------------------------------------

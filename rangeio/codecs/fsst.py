@@ -21,6 +21,7 @@ from rangeio.errors import Corrupt, Truncated
 SIZE = 8 + 8 * 256 + 256
 _MAGIC = 0x46535354
 _ESCAPE = 255
+_PIECE = 1 << 15
 Symbols: TypeAlias = npt.NDArray[np.uint64]
 
 
@@ -110,11 +111,15 @@ def _decode(table: SymbolTable, codes: Bytes, edges: Offsets) -> tuple[Bytes, Of
     lengths[literal] = 1
     places = np.zeros(len(used) + 1, np.int64)
     np.cumsum(lengths, out=places[1:])
-    symbols = table.symbols.view(np.uint8).reshape(256, 8)
-    out = np.empty(int(places[-1]), np.uint8)
-    for k in range(int(lengths.max(initial=0))):
-        at = np.flatnonzero(lengths > k)
-        out[places[at] + k] = symbols[used[at], k]
+    out = bounds.room(int(places[-1]), "FSST values")
+    symbols = table.symbols.view(np.uint8)
+    for begin in range(0, len(used), _PIECE):
+        end = min(begin + _PIECE, len(used))
+        first, last = int(places[begin]), int(places[end])
+        # Byte i of the output is a byte of its symbol: where that lies, less i, is one per code.
+        source = 8 * used[begin:end].astype(np.int64) - places[begin:end]
+        index = np.repeat(source, lengths[begin:end]) + np.arange(first, last)
+        np.take(symbols, index, out=out[first:last])
     out[places[:-1][literal]] = used[literal]
     return out, places[starts]
 

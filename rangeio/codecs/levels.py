@@ -16,14 +16,14 @@ top-level row has as many as there are list layers.
 from __future__ import annotations
 
 import enum
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from rangeio.codecs.bounds import Bytes, Levels, Offsets
-from rangeio.errors import Corrupt
+from rangeio.errors import Corrupt, Unsupported
 
 
 class Layer(enum.IntEnum):
@@ -67,6 +67,14 @@ class Unravelled:
     validity: Bytes | None
     null_count: int
     offsets: Offsets | None = None
+
+
+def kinds(codes: Iterable[int]) -> tuple[Layer, ...]:
+    """The layers that a page lists; Unsupported for a kind that there is not."""
+    try:
+        return tuple(Layer(code) for code in codes)
+    except ValueError as error:
+        raise Unsupported(f"a layer of nullability or lists: {error}") from error
 
 
 def number(layers: Sequence[Layer]) -> tuple[Numbering, ...]:

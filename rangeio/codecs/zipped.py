@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rangeio.codecs import bounds, native
+from rangeio.codecs import variable as variable_width
 from rangeio.codecs.bounds import Bytes, Levels, Offsets
 from rangeio.codecs.native import Kernels
 from rangeio.errors import Corrupt
@@ -101,6 +102,8 @@ def fixed(
     """
     if value_size < 1:
         raise Corrupt(f"zipped values of {value_size} bytes")
+    if kernels is None and control.visible >= (1 << control.def_bits) - 1:
+        return _strided(data, *_segments(data, starts, stops), control, value_size)
     entries, _, values = _walk(data, starts, stops, control, 0, value_size, kernels)
     return entries, values
 
@@ -115,9 +118,7 @@ def _walk(
     kernels: Kernels | None,
 ) -> tuple[Entries, Offsets, Bytes]:
     """Measure all entries, then fill arrays of exactly that size."""
-    at, end = bounds.offsets(starts), bounds.offsets(stops)
-    bounds.within(at, end - at, len(data), "zipped row")
-    bounds.total(end - at, len(data), "bytes of zipped rows")  # they do not overlap
+    at, end = _segments(data, starts, stops)
     cuts = np.zeros(len(at) + 1, np.int64)
     shape = (data, at, end, control.cut, width, value_size)
     bad, visible, size = (_measure if kernels is None else kernels.zipped_measure)(*shape, cuts)
@@ -127,13 +128,42 @@ def _walk(
     offsets = np.empty(visible + 1 if width else 0, np.int64)
     out = bounds.room(size, "zipped values")
     (_fill if kernels is None else kernels.zipped_fill)(*shape, words, offsets, out)
+    return Entries(*_levels(words, control), cuts, visible), offsets, out
+
+
+def _segments(data: Bytes, starts: npt.ArrayLike, stops: npt.ArrayLike) -> tuple[Offsets, Offsets]:
+    at, end = bounds.offsets(starts), bounds.offsets(stops)
+    bounds.within(at, end - at, len(data), "zipped row")
+    bounds.total(end - at, len(data), "bytes of zipped rows")  # they do not overlap
+    return at, end
+
+
+def _levels(words: ControlWords, control: Control) -> tuple[Levels | None, Levels | None]:
+    """The repetition and definition levels of control words."""
     rep = (words >> np.uint32(control.def_bits)).astype(np.uint16) if control.rep_bits else None
     mask = np.uint32((1 << control.def_bits) - 1)
-    levels = (words & mask).astype(np.uint16) if control.def_bits else None
-    return Entries(rep, levels, cuts, visible), offsets, out
+    return rep, (words & mask).astype(np.uint16) if control.def_bits else None
 
 
-# ---- the plain twins ---------------------------------------------------------------------------
+# ---- the twins ---------------------------------------------------------------------------------
+
+
+def _strided(
+    data: Bytes, starts: Offsets, stops: Offsets, control: Control, value_size: int
+) -> tuple[Entries, Bytes]:
+    """Entries of one stride, as no level hides a value: a table of bytes, cut in two."""
+    stride = control.size + value_size
+    counts, rest = np.divmod(stops - starts, stride)
+    if rest.any():
+        bad = int(np.argmax(rest != 0))
+        raise Corrupt(f"zipped row {bad}: its entries do not end at byte {stops[bad]}")
+    table = variable_width.gather(data, starts, stops - starts, kernels=None).reshape(-1, stride)
+    raw = np.zeros((len(table), 4), np.uint8)
+    raw[:, : control.size] = table[:, : control.size]
+    values = np.ascontiguousarray(table[:, control.size :]).reshape(-1)
+    rep, levels = _levels(raw.view("<u4").reshape(-1), control)
+    cuts = np.concatenate((np.zeros(1, np.int64), np.cumsum(counts)))
+    return Entries(rep, levels, cuts, len(table)), values
 
 
 def _entry(
