@@ -81,8 +81,14 @@ def select(schema: Schema, words: Words | None, *, case_sensitive: bool = True) 
 
 
 def one_of(schema: Schema, word: Word) -> Hit:
-    """The one column that a word means, with its top-level position; RequestError for more."""
-    return _only(_Names(schema, True).hits(word), schema, word)
+    """The one column that a word means, with its top-level position; a pattern means many.
+
+    Raises NoSuchColumn, and RequestError where there is more than one.
+    """
+    names = _Names(schema, True)
+    if isinstance(word, re.Pattern):
+        raise RequestError(f"a pattern where one column belongs: {_shown(word)}")
+    return _only(names.exact(word) if isinstance(word, str) else names.hits(word), schema, word)
 
 
 def _listed(words: Words) -> Iterable[Word]:
@@ -132,11 +138,15 @@ class _Names:
 
     def named(self, word: str) -> list[Hit]:
         """An exact name first, then a dotted path, then a glob."""
-        tops = self.tops(word)
-        found = [(i, self.schema[i]) for i in tops[:2]] or list(self.dotted(word))
+        found = self.exact(word)
         if not found and _WILD.search(word):
             return self.globbed(word)
         return [_only(found, self.schema, word)]
+
+    def exact(self, word: str) -> list[Hit]:
+        """All that a name means, else all that a dotted path does."""
+        tops = self.tops(word)
+        return [(i, self.schema[i]) for i in tops[:3]] or list(self.dotted(word))
 
     def tops(self, name: str) -> list[int]:
         """Top-level positions of a name; one in the very same case is preferred."""
