@@ -1,4 +1,6 @@
 import random
+from functools import partial
+from itertools import chain
 
 import numpy as np
 import pytest
@@ -38,7 +40,7 @@ def test_inline_blocks_of_many_widths(bits: int, count: int, kernels: Kernels | 
         [inline(b, w, bits) for b, w in zip(blocks, widths, strict=True)], gap=1
     )
     got = fastlanes.unpack_inline(data, starts, bits, count, kernels=kernels)
-    assert got.tolist() == sum(blocks, [])[:count]
+    assert got.tolist() == [*chain.from_iterable(blocks)][:count]
 
 
 def test_blocks_beyond_the_count_are_not_looked_at(kernels: Kernels | None) -> None:
@@ -90,7 +92,7 @@ def test_levels_of_chunks(width: int, raw_tail: bool, kernels: Kernels | None) -
     data, starts, sizes = laid_out(pieces)
     got = fastlanes.unpack_levels(data, starts, sizes, counts, width, kernels=kernels)
     assert got.dtype == np.uint16
-    assert got.tolist() == sum(chunks, [])
+    assert got.tolist() == [*chain.from_iterable(chunks)]
 
 
 @pytest.mark.parametrize(
@@ -141,4 +143,4 @@ def test_kernel_and_twin_agree_on_any_bytes(
         lambda k: fastlanes.unpack_blocks(data, starts, width, bits, kernels=k),
         lambda k: fastlanes.unpack_levels(data, starts, sizes, counts, width, kernels=k),
     ):
-        assert outcome(lambda: call(both[0])) == outcome(lambda: call(both[1]))
+        assert outcome(partial(call, both[0])) == outcome(partial(call, both[1]))

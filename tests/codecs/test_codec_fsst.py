@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from codec_writers import fsst_encode, outcome, symbol_table
@@ -23,7 +25,7 @@ def coded(values: list[bytes]) -> tuple[np.ndarray, np.ndarray]:
 
 def split(data: np.ndarray, offsets: np.ndarray) -> list[bytes]:
     raw, cuts = data.tobytes(), offsets.tolist()
-    return [raw[a:b] for a, b in zip(cuts, cuts[1:], strict=False)]
+    return [raw[a:b] for a, b in pairwise(cuts)]
 
 
 VALUES = [b"", b"http://www.site.com", b"banana", b"\xff\xff", b"\0\0\0\0", b"", b"zz\xffz"]

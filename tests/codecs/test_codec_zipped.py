@@ -1,3 +1,5 @@
+from functools import partial
+
 import numpy as np
 import pytest
 from codec_writers import outcome
@@ -120,11 +122,9 @@ def test_every_cut_of_a_row_is_corrupt(
         args = (data, starts, [stop], control)
         if stop - starts[0] in (0, half):
             continue
+        read = partial(zipped.variable, *args, width) if width else partial(zipped.fixed, *args, 3)
         with pytest.raises(Corrupt):
-            if width:
-                zipped.variable(*args, width, kernels=kernels)
-            else:
-                zipped.fixed(*args, 3, kernels=kernels)
+            read(kernels=kernels)
 
 
 def test_length_beyond_the_row_is_corrupt(kernels: Kernels | None) -> None:
