@@ -86,6 +86,7 @@ class Lease:
         self._of.trace.need(sum(at.size for at in ranges))
         found = [self._held(at) for at in ranges]
         open_ = [at for at, view in zip(ranges, found, strict=True) if view is None]
+        flights: list[Flight] = []
         if open_:
             # What is held in part now is kept by reference: it may be evicted while the rest flies.
             parts = [self._flights.cache.overlapping(self._of.version, at) for at in open_]
@@ -94,7 +95,7 @@ class Lease:
                 await asyncio.shield(flight.task)
             built = iter([self._built(at, p, flights) for at, p in zip(open_, parts, strict=True)])
             found = [next(built) if view is None else view for view in found]
-        elif ranges:
+        if ranges and not flights:
             self._answered(ranges, cause)
         return cast("list[memoryview]", found)
 
