@@ -173,6 +173,16 @@ def _gcs(path: str, options: dict[str, object], filesystem: Any = None) -> Addre
 
         return GcsStore(options, filesystem=filesystem)
 
+    session = options.get("session_kwargs") if filesystem is None else filesystem.session_kwargs
+    if not isinstance(session, Mapping):
+        session = {}
+    if http_options(session, "https://storage.googleapis.com") is None:
+        # A connector, say, that only gcsfs' own session can use.
+        return (
+            _other(f"gs://{path}", options)
+            if filesystem is None
+            else _fsspec(filesystem, path, redact(f"gs://{path}"))
+        )
     key, url = _object("gs", path)
     return Address(key, url, "gs", Identity("gs", options, filesystem), make)
 
