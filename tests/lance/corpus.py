@@ -146,4 +146,6 @@ def plain(column: pa.ChunkedArray) -> pa.Array:
     """One array of the values; dictionaries decoded, for two readers may number them apart."""
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
+    if not column.num_chunks:
+        return pa.nulls(0, column.type)  # Arrow cannot combine no chunks of some extension types
     return column.combine_chunks()

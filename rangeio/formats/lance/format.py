@@ -151,11 +151,12 @@ def _parsed(
 
 
 def _agrees(table: LanceTable, meta: LanceMeta, offset: int) -> None:
-    """Pages hold as many rows as the file says it has."""
+    """Pages hold as many rows as the file says it has; below a list or fixed-size list they may
+    count items, which whoever plans compares with the asked rows."""
     descriptor = table.memo.descriptor
-    own = physical(meta.column)
-    items = own.inner and own.version < (2, 1)
-    if descriptor is not None and not items and meta.rows != descriptor.rows:
+    if descriptor is None or physical(meta.column).inner:
+        return
+    if meta.rows != descriptor.rows:
         raise Corrupt(
             f"the pages of column {meta.column.id.name!r} hold {meta.rows} rows, the file has "
             f"{descriptor.rows}",

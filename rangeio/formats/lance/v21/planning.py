@@ -1,0 +1,316 @@
+"""From rows to pages to exact bytes.
+
+A page read whole asks for all its buffers at once: no hop comes before. A page read in part needs
+its chunk metadata (and repetition index) first, and so does one too large to be read at once; the
+metadata of all such pages of all columns is one wide hop. Whether partly read pages are read in
+part at all is what ``cost.seconds`` says, for all of them together: one hop with all their bytes,
+or two hops with metadata and the estimated bytes of the chunks alone. A store without latency
+(a file, memory) so always reads just the chunks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+
+from rangeio.codecs import bounds
+from rangeio.errors import Corrupt, Unsupported
+from rangeio.formats.lance.pages import LanceMeta
+from rangeio.formats.lance.v21 import fullzip
+from rangeio.formats.lance.v21.arrays import row_size
+from rangeio.formats.lance.v21.chunks import ChunkTable, joined
+from rangeio.formats.lance.v21.layouts import Blob, Constant, FullZip, MiniBlock, layout_of
+from rangeio.formats.lance.v21.parts import (
+    LARGE,
+    PIECE,
+    RUNS,
+    Chunked,
+    Part,
+    Records,
+    Spans,
+    Whole,
+)
+from rangeio.formats.lance.v21.shape import shape_of
+from rangeio.plan import DecodeUnit, Later, Plan, Query, Rows, SharedLoad
+from rangeio.ranges import ByteRange, CostModel
+from rangeio.schema import ColumnId
+from rangeio.steps import Steps, needs
+
+_LIGHT = 64 << 10
+_MOST_PIECES = 1 << 14
+_FILLED = 8 << 20
+
+
+def plan(metas: Mapping[ColumnId, LanceMeta], query: Query, cost: CostModel) -> Steps[Plan]:
+    """The units of a query; a hop only for the metadata of pages that are not read whole."""
+    every = list(_parts(metas, query))
+    indexed = _indexed(every, cost)
+    asked = [_boundaries(part) if id(part) in indexed else () for part in every]
+    got = yield from needs([at for ranges in asked for at in ranges], "lance.page_index")
+    units: list[tuple[int, DecodeUnit]] = []
+    shared: list[SharedLoad] = []
+    at = 0
+    for part, ranges in zip(every, asked, strict=True):
+        views = got[at : at + len(ranges)]
+        at += len(ranges)
+        made = _units(part, metas[part.leaf], id(part) in indexed, views, shared)
+        units += ((part.order, unit) for unit in made)
+    units.sort(key=lambda one: (one[1].rows[0], one[0]))
+    return Plan(tuple(unit for _, unit in units), tuple(shared))
+
+
+def _parts(metas: Mapping[ColumnId, LanceMeta], query: Query) -> Iterator[Part]:
+    order = 0
+    for field in query.fields:
+        for leaf, shape in shape_of(field):
+            found = 0
+            for number, page in enumerate(metas[leaf.id].pages):
+                start = shape.rows(page.first)
+                rows = query.rows.within(start, start + shape.rows(page.rows))
+                if not len(rows):
+                    continue
+                found += rows.count
+                layout = layout_of(page)
+                shape.check(layout.layers.kinds)
+                part = Part(leaf.id, order, number, page, layout, rows, shape.scale)
+                _check_buffers(part)
+                yield part
+            if found != query.rows.count:
+                raise Corrupt(f"the pages of column {leaf.id.name} do not hold all its rows")
+            order += 1
+
+
+def _check_buffers(part: Part) -> None:
+    layout, have = part.layout, len(part.page.buffers)
+    least = 0
+    if isinstance(layout, MiniBlock):
+        least = 2 + (layout.dictionary is not None) + layout.indexed
+    elif isinstance(layout, FullZip):
+        least = 1 + layout.indexed
+        _check_zip(part, layout)
+    if have < least:
+        raise Corrupt(f"a page of {have} buffers, where its layout has {least}")
+
+
+def _check_zip(part: Part, layout: FullZip) -> None:
+    elements = part.total
+    if not layout.indexed:
+        wanted = elements * fullzip.record(layout)
+        if not part.page.buffers or part.page.buffers[0].size != wanted:
+            raise Corrupt(f"{elements} full-zip values do not take {wanted} bytes")
+    elif len(part.page.buffers) > 1:
+        width, rest = divmod(part.page.buffers[1].size, elements + 1)
+        if rest or width not in (1, 2, 4, 8):
+            raise Corrupt(f"a repetition index of {part.page.buffers[1].size} bytes")
+
+
+# ---- what is read in part ----------------------------------------------------------------------
+
+
+def _indexed(parts: Sequence[Part], cost: CostModel) -> set[int]:
+    """The parts (by identity) whose index the plan reads first."""
+    able = [p for p in parts if not isinstance(p.layout, Constant) and _has_index(p)]
+    large = [p for p in able if p.size > LARGE]
+    partial = [p for p in able if not p.complete and p.size <= LARGE]
+    whole = cost.seconds(1, sum(p.size for p in partial))
+    exact = cost.seconds(2, sum(p.expected for p in partial))
+    chosen = partial if large or exact < whole else []
+    return {id(p) for p in (*large, *chosen)}
+
+
+def _has_index(part: Part) -> bool:
+    return not isinstance(part.layout, FullZip) or part.layout.indexed
+
+
+def _boundaries(part: Part) -> tuple[ByteRange, ...]:
+    """What the plan needs of a part that is not read whole."""
+    if isinstance(part.layout, MiniBlock):
+        return part.index
+    if _entries_later(part):
+        return ()
+    return tuple(_entry(part, element) for element in _marks(part))
+
+
+def _entries_later(part: Part) -> bool:
+    """Whether a full-zip part has too many runs of rows for the plan to look each up."""
+    return len(part.rows) > RUNS
+
+
+def _entry(part: Part, first: int, stop: int | None = None) -> ByteRange:
+    """Entries of the repetition index: one, or those up to ``stop``."""
+    index = part.page.buffers[1]
+    width = index.size // (part.total + 1)
+    last = first + 1 if stop is None else stop
+    return ByteRange(index.start + width * first, index.start + width * last)
+
+
+def _marks(part: Part) -> list[int]:
+    """The elements whose position a full-zip part's plan looks up: the ends of its runs, and in
+    large pages enough between them to cut it into pieces."""
+    found: list[int] = []
+    elements = part.elements
+    for a, b in elements.runs():
+        share = part.size * (b - a) // max(part.total, 1)
+        cuts = 1 if share <= LARGE else min(4 * share // PIECE, b - a, _MOST_PIECES)
+        found += sorted(
+            {*(a + (b - a) * i // cuts // part.scale * part.scale for i in range(cuts))}
+        )
+        found.append(b)
+    return found
+
+
+# ---- units -------------------------------------------------------------------------------------
+
+
+def _units(
+    part: Part,
+    meta: LanceMeta,
+    indexed: bool,
+    views: Sequence[memoryview],
+    shared: list[SharedLoad],
+) -> Iterator[DecodeUnit]:
+    later: tuple[Later, ...] = ()
+    if isinstance(part.outer, Blob):
+        later = (Later((ByteRange(0, meta.limit),), part.rows.count),)
+    layout = part.layout
+    if isinstance(layout, Constant):
+        return _filled(part, layout, meta.column.type, later)
+    if isinstance(layout, FullZip) and not layout.indexed:
+        return _records(part, layout, later)
+    if not indexed:
+        return iter([_whole(part, part.rows, later)])
+    if isinstance(layout, FullZip):
+        return iter([_spans_later(part)]) if _entries_later(part) else _spans(part, views)
+    return _chunked(part, layout, views, shared, later)
+
+
+def _unit(
+    part: Part,
+    rows: Rows,
+    ranges: tuple[ByteRange, ...],
+    args: object,
+    uses: tuple[object, ...] = (),
+    later: tuple[Later, ...] = (),
+) -> DecodeUnit:
+    extent = (int(rows.starts[0]), int(rows.stops[-1]))
+    light = sum(at.size for at in ranges) < _LIGHT
+    return DecodeUnit(part.leaf, extent, ranges, args, uses, later, light)
+
+
+def _whole(part: Part, rows: Rows, later: tuple[Later, ...]) -> DecodeUnit:
+    return _unit(part, rows, part.buffers, Whole(part.number, rows, part.scale), later=later)
+
+
+def _pieces(rows: Rows, cuts: Sequence[int]) -> Iterator[Rows]:
+    """The rows, cut at some of their numbers."""
+    if not cuts:
+        yield rows
+        return
+    edges = sorted({int(rows.starts[0]), int(rows.stops[-1]), *cuts})
+    for a, b in pairwise(edges):
+        piece = rows.within(a, b)
+        if len(piece):
+            yield piece
+
+
+def _filled(
+    part: Part, layout: Constant, kind: pa.DataType, later: tuple[Later, ...]
+) -> Iterator[DecodeUnit]:
+    """A page without levels is made in pieces: nothing bounds its rows but their number."""
+    if len(part.page.buffers) > 1 or isinstance(part.outer, Blob):
+        yield _whole(part, part.rows, later)
+        return
+    value = len(layout.value or b"") + sum(at.size for at in part.page.buffers)
+    size = max(row_size(kind), value, 1) * part.scale
+    step = max(_FILLED // size, 1)
+    start, stop = int(part.rows.starts[0]), int(part.rows.stops[-1])
+    if (stop - start) // step > _MOST_PIECES:
+        raise Unsupported(f"a constant page of {part.page.rows} rows of {size} bytes")
+    for rows in _pieces(part.rows, range(start, stop, step)):
+        yield _whole(part, rows, later)
+
+
+def _records(part: Part, layout: FullZip, later: tuple[Later, ...]) -> Iterator[DecodeUnit]:
+    size = fullzip.record(layout) * part.scale
+    base = part.page.buffers[0].start
+    cuts: Sequence[int] = ()
+    if part.rows.count * size > LARGE:
+        step = max(PIECE // size, 1)
+        cuts = range(int(part.rows.starts[0]), int(part.rows.stops[-1]), step)
+    for rows in _pieces(part.rows, cuts):
+        local = rows.shifted(-part.first)
+        ranges = tuple(ByteRange(base + a * size, base + b * size) for a, b in local.runs())
+        args = Records(part.number, rows, part.scale)
+        yield _unit(part, rows, ranges, args, later=later)
+
+
+def _spans_later(part: Part) -> DecodeUnit:
+    ranges = tuple(_entry(part, a, b + 1) for a, b in part.elements.runs())
+    later = Later((part.page.buffers[0],), len(part.rows))
+    args = Spans(part.number, part.rows, part.scale, known=False)
+    return _unit(part, part.rows, ranges, args, later=(later,))
+
+
+def _spans(part: Part, views: Sequence[memoryview]) -> Iterator[DecodeUnit]:
+    """Units of full-zip rows whose positions the plan has looked up."""
+    marks = _marks(part)
+    at = dict(zip(marks, (positions(v)[0] for v in views), strict=True))
+    room = part.page.buffers[0].size
+    if any(b < a for a, b in pairwise([*at.values(), room])):
+        raise Corrupt("a repetition index whose positions fall or leave their page")
+    for rows in _span_pieces(part, at):
+        shifted = rows.shifted(-part.first)
+        runs = list(Rows(shifted.starts * part.scale, shifted.stops * part.scale).runs())
+        base = part.page.buffers[0].start
+        index = tuple(_entry(part, a, b + 1) for a, b in runs)
+        data = tuple(ByteRange(base + int(at[a]), base + int(at[b])) for a, b in runs)
+        args = Spans(part.number, rows, part.scale, known=True)
+        yield _unit(part, rows, index + data, args)
+
+
+def _span_pieces(part: Part, at: Mapping[int, int]) -> Iterator[Rows]:
+    """The rows, cut at looked-up positions into pieces of about ``PIECE`` bytes."""
+    if sum(int(at[b] - at[a]) for a, b in part.elements.runs()) <= LARGE:
+        yield part.rows
+        return
+    cuts, last = [], next(iter(at.values()))
+    for element, position in at.items():
+        if position - last >= PIECE:
+            cuts.append(part.first + element // part.scale)
+            last = position
+    yield from _pieces(part.rows, cuts)
+
+
+def positions(view: memoryview) -> bounds.Offsets:
+    """The one entry of a repetition index, or all of them where they are of 8 bytes."""
+    raw = np.frombuffer(view, f"<u{view.nbytes}")
+    return bounds.offsets(raw)
+
+
+def _chunked(
+    part: Part,
+    layout: MiniBlock,
+    views: Sequence[memoryview],
+    shared: list[SharedLoad],
+    later: tuple[Later, ...],
+) -> Iterator[DecodeUnit]:
+    chunks = part.page.buffers[1]
+    total = part.total
+    index = views[1] if layout.indexed else None
+    table = ChunkTable.parse(layout, views[0], index, chunks.size, total)
+    cuts = table.cuts(part.elements, PIECE) if part.size > LARGE else []
+    rows = list(_pieces(part.rows, [part.first + c // part.scale for c in cuts]))
+    uses: tuple[object, ...] = ()
+    last: tuple[ByteRange, ...] = part.buffers[2:]
+    if len(rows) > 1 and last:
+        uses, last = (("dict", last[0].start),), ()
+        shared.append(SharedLoad(uses[0], part.buffers[2:], (part.leaf, part.number)))
+    for one in rows:
+        local = one.shifted(-part.first)
+        picked = table.pick(Rows(local.starts * part.scale, local.stops * part.scale))
+        ranges = table.bytes(picked, chunks.start) + last
+        args = Chunked(part.number, one, part.scale, joined(picked), bool(uses))
+        yield _unit(part, one, ranges, args, uses, later)
