@@ -260,7 +260,7 @@ def _timed(value: object, kind: pa.DataType) -> Literal:
         unit = _NANOSECONDS[kind.unit]
     step = _DAY // unit if pa.types.is_date(kind) else 1
     bits = kind.bit_width - 1
-    low, high = -(1 << bits) // step + 1, (1 << bits) // step - 1
+    low, high = -((1 << bits) // step), ((1 << bits) - 1) // step
     found = _stepped(Fraction(instant.nanoseconds, unit * step), low, high)
     below, above = (None if o is None else int(o) * step for o in (found.below, found.above))
     return Literal(below, above)
@@ -291,7 +291,7 @@ def _numpy_instant(value: np.datetime64 | np.timedelta64) -> Instant:
     kind, aware = ("point", False) if isinstance(value, np.datetime64) else ("duration", None)
     unit, count = np.datetime_data(value.dtype)
     if unit in ("Y", "M", "W") and (unit == "W" or kind == "point"):
-        value, unit, count = value.astype(value.dtype.str[:2] + "[D]"), "D", 1
+        value, unit, count = value.astype(value.dtype.str[:3] + "[D]"), "D", 1
         aware = None
     if unit not in _NANOSECONDS:
         raise UnfitError(f"a time in units of {unit!r} cannot be compared")

@@ -282,23 +282,26 @@ def _only(found: Sequence[Hit], schema: Schema, word: object) -> Hit:
 def _absent(schema: Schema, word: object) -> str:
     if isinstance(word, int):
         return f"no column has the unique_id {word}"
-    text = ".".join(word) if isinstance(word, tuple) else str(word)
-    near = _near(schema, text)
-    said = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
-    cased = any(one.casefold() == text.casefold() for one in near)
-    return f"no column {text!r}{said}" + (" (names are case-sensitive)" if cased else "")
+    path = word if isinstance(word, tuple) else (str(word),)
+    text = ".".join(path)
+    near = [one for one in _near(schema, text) if one != path]
+    shown = [repr(one if isinstance(word, tuple) else ".".join(one)) for one in near]
+    said = f"; did you mean {' or '.join(shown)}?" if near else ""
+    names = [".".join(one) for one in near]
+    cased = any(one != text and one.casefold() == text.casefold() for one in names)
+    return f"no column {word!r}{said}" + (" (names are case-sensitive)" if cased else "")
 
 
-def _near(schema: Schema, text: str) -> list[str]:
-    """Up to three names or dotted paths like ``text``, those that differ in case alone first."""
-    folded = text.casefold()
-    names = list(dict.fromkeys(schema.names))
+def _near(schema: Schema, text: str) -> list[Path]:
+    """Up to three paths like ``text``, those that differ in case alone first."""
+    paths: dict[str, Path] = {name: (name,) for name in schema.names}
     first = text.partition(".")[0].casefold()
     for i, name in enumerate(schema.names):
         if "." in text and name.casefold() == first:
-            names += [".".join(path) for path, _ in _paths(schema[i], (name,))]
-    same = [name for name in names if name.casefold() == folded]
-    return (same + [n for n in _like(text, names) if n not in same])[:3]
+            paths |= {".".join(path): path for path, _ in _paths(schema[i], (name,))}
+    same = [name for name in paths if name.casefold() == text.casefold()]
+    names = same + [name for name in _like(text, list(paths)) if name not in same]
+    return [paths[name] for name in names[:3]]
 
 
 def _like(text: str, names: list[str]) -> list[str]:
