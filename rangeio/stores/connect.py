@@ -27,10 +27,8 @@ class Connect:
     keepalive_s: float = 30.0
     public_only: bool = False
 
-    def context(self) -> ssl.SSLContext | bool:
-        """The TLS context; True stands for the process' default one."""
-        if self.verify and self.ca_file is None and self.cert_file is None:
-            return True
+    def context(self) -> ssl.SSLContext:
+        """The TLS context: the system's authorities, unless told otherwise."""
         context = ssl.create_default_context(cafile=self.ca_file)
         if not self.verify:
             context.check_hostname = False

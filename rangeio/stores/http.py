@@ -7,35 +7,23 @@ import os
 import re
 from collections.abc import Mapping
 
-import aiohttp
-from multidict import CIMultiDictProxy, istr
-from yarl import URL
-
-from rangeio.errors import Denied, StoreError
+from rangeio.errors import StoreError
 from rangeio.ranges import ByteRange, Suffix
-from rangeio.stores.body import HttpBody, failure
 from rangeio.stores.connect import Connect
-from rangeio.stores.redirect import MAX_REDIRECTS, REDIRECTS, follow, is_private
+from rangeio.stores.place import Place, header_lines, locate
+from rangeio.stores.pool import Pool
+from rangeio.stores.redirect import MAX_REDIRECTS, REDIRECTS, follow
 from rangeio.stores.refusal import Refusal
-from rangeio.stores.resolve import Public
 from rangeio.stores.store import Reply
-from rangeio.stores.url import redact
+from rangeio.stores.wire import Wire
 
 __all__ = ["Connect", "HttpStore"]
-
-READ_BUFFER = 1 << 20
-"""Bytes that a connection reads ahead; with less, large bodies stop and go."""
 
 ERROR_TEXT = 64 << 10
 """Bytes of a refusal's body that are read; a longer one costs the connection."""
 
-_CONTENT_RANGE = re.compile(r"bytes (?:(\d{1,19})-(\d{1,19})|\*)/(?:(\d{1,19})|\*)")
-_IDENTITY = istr("Accept-Encoding")
-_RANGE = istr("Range")
-_CR = istr("Content-Range")
-_CL = istr("Content-Length")
-_CE = istr("Content-Encoding")
-_SKIPPED = ("User-Agent", "Accept")
+_CONTENT_RANGE = re.compile(r"bytes (?:(\d{1,18})-(\d{1,18})|\*)/(?:(\d{1,18})|\*)")
+_NO_RANGE = (None, None)
 
 
 class HttpStore:
@@ -56,10 +44,11 @@ class HttpStore:
         connect: Connect | None = None,
         tag_header: str = "ETag",
     ) -> None:
-        self._headers = dict(headers or {})
+        self._headers = {"User-Agent": "rangeio", **(headers or {})}
+        header_lines(self._headers)
         self._connect = connect or Connect()
-        self._tag = istr(tag_header)
-        self._session: aiohttp.ClientSession | None = None
+        self._tag = tag_header.lower()
+        self._pool: Pool | None = None
         self._owner: tuple[int, asyncio.AbstractEventLoop] | None = None
 
     async def get(self, key: str, at: ByteRange | Suffix, *, if_match: str | None = None) -> Reply:
@@ -67,17 +56,14 @@ class HttpStore:
 
         Follows at most five redirects, never from https to http.
         """
-        headers = self._headers
+        url, headers = key, self._headers
         if if_match is not None:
             headers = {**headers, "If-Match": if_match}
-        url, public_only = key, self._connect.public_only
-        if public_only and is_private(URL(url, encoded=True).host or ""):
-            raise Denied("the url leads to a private address", url=redact(url), at=at)
         answer = await self.ask(url, headers, at)
         for _ in range(MAX_REDIRECTS):
             if isinstance(answer, Reply) or answer.status not in REDIRECTS:
                 break
-            url, headers = follow(answer, url, headers, if_match, public_only=public_only)
+            url, headers = follow(answer, url, headers)
             answer = await self.ask(url, headers, at)
         if isinstance(answer, Reply):
             return answer
@@ -94,79 +80,64 @@ class HttpStore:
         self, url: str, headers: Mapping[str, str], at: ByteRange | Suffix
     ) -> Reply | Refusal:
         """As :meth:`send`, with a refusal returned instead of raised, for who reads its headers."""
-        session = self._session
-        if session is None or self._owner != (os.getpid(), asyncio.get_running_loop()):
-            session = self._open()
-        span = f"bytes=-{at.size}" if isinstance(at, Suffix) else f"bytes={at.start}-{at.stop - 1}"
-        broken: StoreError | None = None
+        pool = self._pool
+        if pool is None or self._owner != (os.getpid(), asyncio.get_running_loop()):
+            pool = self._open()
+        place = locate(url)
+        request = self._request(place, headers, at, pool)
+        wire: Wire | None = None
         try:
-            response = await session.get(
-                URL(url, encoded=True),
-                headers={**headers, _RANGE: span, _IDENTITY: "identity"},
-                allow_redirects=False,
-                proxy=self._connect.proxy,
-                proxy_headers=self._connect.proxy_headers or None,
-            )
-            if response.status not in (200, 206, 416):
-                return await _refusal(response)
-        except (aiohttp.ClientError, OSError, ValueError) as error:
-            # Raised below, outside: as a context the error would carry the whole url along.
-            broken = failure(error, url, at)
-        if broken is not None:
-            raise broken
-        return self._reply(response)
+            wire = pool.idle(place) or await pool.connect(place)
+            status, told = await wire.ask(request)
+            if status in (200, 206, 416):
+                return self._reply(wire, status, told)
+            text = await _text(wire)
+            return Refusal(status, told, text)
+        except BaseException as error:
+            if wire is not None:
+                wire.abort()
+            if isinstance(error, StoreError):
+                error.located(_shown(place), at)
+            raise
 
     async def close(self) -> None:
         """Close all connections."""
-        session, self._session = self._session, None
-        if session is not None and self._owner == (os.getpid(), asyncio.get_running_loop()):
-            await session.close()
+        pool, self._pool = self._pool, None
+        if pool is not None and self._owner == (os.getpid(), asyncio.get_running_loop()):
+            await pool.close()
 
-    def _open(self) -> aiohttp.ClientSession:
-        connect = self._connect
-        connector = aiohttp.TCPConnector(
-            limit=0,
-            ssl=connect.context(),
-            keepalive_timeout=connect.keepalive_s,
-            resolver=Public() if connect.public_only else None,
-        )
-        session = aiohttp.ClientSession(
-            connector=connector,
-            auto_decompress=False,
-            cookie_jar=aiohttp.DummyCookieJar(),
-            timeout=aiohttp.ClientTimeout(total=None, connect=connect.connect_s),
-            read_bufsize=READ_BUFFER,
-            skip_auto_headers=_SKIPPED,
-        )
-        # The transport alone retries: a repeat that it does not see escapes its count and record.
-        session._retry_connection = False
-        self._session = session
+    def _open(self) -> Pool:
+        self._pool = Pool(self._connect)
         self._owner = (os.getpid(), asyncio.get_running_loop())
-        return session
+        return self._pool
 
-    def _reply(self, response: aiohttp.ClientResponse) -> Reply:
-        headers = response.headers
-        at, total = _content_range(headers.get(_CR))
-        announced = headers.get(_CL)
-        size = int(announced) if announced is not None else None
-        status = response.status
+    def _request(
+        self, place: Place, headers: Mapping[str, str], at: ByteRange | Suffix, pool: Pool
+    ) -> bytes:
+        """The request, byte for byte."""
+        span = f"-{at.size}" if isinstance(at, Suffix) else f"{at.start}-{at.stop - 1}"
+        target, more = place.target, ""
+        if self._connect.proxy is not None and not place.tls:
+            target, more = f"http://{place.authority}{target}", pool.header()
+        if place.authorization and "Authorization" not in headers:
+            more += f"Authorization: {place.authorization}\r\n"
+        return (
+            f"GET {target} HTTP/1.1\r\nHost: {place.authority}\r\nRange: bytes={span}\r\n"
+            f"Accept-Encoding: identity\r\n{header_lines(headers)}{more}\r\n"
+        ).encode("latin-1")
+
+    def _reply(self, wire: Wire, status: int, headers: Mapping[str, str]) -> Reply:
+        at, total = _content_range(headers.get("content-range"))
+        length = headers.get("content-length")
+        size = None if length is None else int(length)
         tag = headers.get(self._tag, "")
         if status == 416:
-            response.close()
+            wire.close(reuse=size == 0)
             return Reply(None, total, tag, status=416)
         if status == 200 and at is None and size is not None:
             at, total = ByteRange(0, size), size
-        return Reply(
-            at,
-            total,
-            tag,
-            None,
-            HttpBody(response),
-            size,
-            headers.get(_CE, ""),
-            status == 200,
-            status,
-        )
+        encoding = headers.get("content-encoding", "")
+        return Reply(at, total, tag, None, wire, size, encoding, status == 200, status)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._connect!r})"
@@ -175,11 +146,16 @@ class HttpStore:
         raise TypeError("a store holds connections and credentials; pickle what it was made from")
 
 
+def _shown(place: Place) -> str:
+    """The url of a place, as errors show it."""
+    return f"{'https' if place.tls else 'http'}://{place.authority}{place.target.partition('?')[0]}"
+
+
 def _content_range(text: str | None) -> tuple[ByteRange | None, int | None]:
     """The range and the total of a Content-Range header; None for what it does not tell."""
-    found = _CONTENT_RANGE.fullmatch(text) if text is not None else None
+    found = None if text is None else _CONTENT_RANGE.fullmatch(text)
     if found is None:
-        return None, None
+        return _NO_RANGE
     first, last, whole = found.groups()
     total = None if whole is None else int(whole)
     if first is None or int(last) < int(first):
@@ -187,24 +163,17 @@ def _content_range(text: str | None) -> tuple[ByteRange | None, int | None]:
     return ByteRange(int(first), int(last) + 1), total
 
 
-async def _refusal(response: aiohttp.ClientResponse) -> Refusal:
-    """The refusal with the start of its text; the connection is kept where the text is short."""
-    text = b""
+async def _text(wire: Wire) -> str:
+    """The start of a refusal's body; the connection is kept where that is all of it."""
+    text = bytearray(ERROR_TEXT)
+    view, got = memoryview(text), 0
     try:
-        while len(text) < ERROR_TEXT:
-            chunk = await response.content.read(ERROR_TEXT - len(text))
-            if not chunk:
+        while got < ERROR_TEXT:
+            count = await wire.receive(view[got:])
+            if not count:
                 break
-            text += chunk
-    except aiohttp.ClientError:
+            got += count
+    except StoreError:
         pass  # What came says enough: the status is known.
-    finally:
-        if response.content.at_eof():
-            response.release()
-        else:
-            response.close()
-    return Refusal(response.status, _lower(response.headers), text.decode("utf-8", "replace"))
-
-
-def _lower(headers: CIMultiDictProxy[str]) -> dict[str, str]:
-    return {name.lower(): value for name, value in headers.items()}
+    wire.close(reuse=True)
+    return text[:got].decode("utf-8", "replace")

@@ -2,59 +2,43 @@
 
 from __future__ import annotations
 
-import ipaddress
+import string
 from collections.abc import Mapping
+from urllib.parse import quote, urljoin
 
-from yarl import URL
-
-from rangeio.errors import Denied, ServerFault
+from rangeio.errors import RequestError, ServerFault
+from rangeio.stores.place import locate
 from rangeio.stores.refusal import Refusal, RefusedForGood
 from rangeio.stores.url import redact
 
 MAX_REDIRECTS = 5
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
+_KEPT_ELSEWHERE = frozenset({"if-match", "user-agent"})
 
-def follow(
-    refusal: Refusal,
-    url: str,
-    headers: Mapping[str, str],
-    if_match: str | None,
-    *,
-    public_only: bool,
-) -> tuple[str, dict[str, str]]:
+
+def follow(refusal: Refusal, url: str, headers: Mapping[str, str]) -> tuple[str, dict[str, str]]:
     """The next url and the headers for it.
 
     Never from https to http. Another host, port or scheme is told no header of the caller but
     If-Match: any of them may be a credential.
     """
-    here = URL(url, encoded=True)
+    location = refusal.headers.get("location", "")
     try:
-        there = here.join(URL(refusal.headers.get("location", ""), encoded=True))
-        same = there.origin() == here.origin()
-    except ValueError:
-        raise _refused("redirects to nowhere", url, refusal.status) from None
-    if not refusal.headers.get("location") or there.scheme not in ("http", "https"):
-        raise _refused("redirects to nowhere", url, refusal.status)
-    if here.scheme == "https" and there.scheme != "https":
-        raise _refused("redirects from https to http", url, refusal.status)
-    if public_only and is_private(there.host or ""):
-        raise Denied("the server redirects to a private address", url=redact(url))
-    if there.user or there.password:
-        there = there.with_user(None)
-    kept = dict(headers) if same else {}
-    if if_match is not None:
-        kept["If-Match"] = if_match
-    return str(there), kept
+        to = urljoin(url, quote(location, safe=string.printable.strip()))
+        there, here = locate(to), locate(url)
+    except (RequestError, ValueError):
+        raise _refused("redirects to nowhere", url, refusal) from None
+    if not location:
+        raise _refused("redirects to nowhere", url, refusal)
+    if here.tls and not there.tls:
+        raise _refused("redirects from https to http", url, refusal)
+    if there.authorization:
+        raise _refused("redirects to a url with credentials", url, refusal)
+    if there.origin == here.origin:
+        return to, dict(headers)
+    return to, {name: value for name, value in headers.items() if name.lower() in _KEPT_ELSEWHERE}
 
 
-def is_private(host: str) -> bool:
-    """Whether ``host`` is the literal address of no public host; a name is not."""
-    try:
-        return not ipaddress.ip_address(host).is_global
-    except ValueError:
-        return host == "localhost" or host.endswith(".localhost")
-
-
-def _refused(words: str, url: str, status: int) -> ServerFault:
-    return RefusedForGood(f"the server {words}", url=redact(url), status=status)
+def _refused(words: str, url: str, refusal: Refusal) -> ServerFault:
+    return RefusedForGood(f"the server {words}", url=redact(url), status=refusal.status)
