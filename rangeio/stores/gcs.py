@@ -10,8 +10,6 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
 
-import aiohttp
-
 from rangeio.errors import Denied, RequestError, StoreError
 from rangeio.ranges import ByteRange, Suffix
 from rangeio.stores.http import HttpStore
@@ -69,7 +67,8 @@ class GcsStore:
         """Close all connections of the running loop."""
         bound, self._bound = self._bound, None
         if bound is not None and bound.owner == _owner():
-            await bound.http.close()
+            await bound.media.close()
+            await bound.etags.close()
 
     async def _ask(
         self, bound: _Bound, url: str, headers: dict[str, str], at: ByteRange | Suffix
@@ -78,7 +77,12 @@ class GcsStore:
         answer = await bound.http.ask(url, {**headers, **sent}, at)
         if isinstance(answer, Refusal) and answer.status == 401 and sent:
             await bound.renew(sent)
-            answer = await bound.http.ask(url, {**headers, **await bound.authorization()}, at)
+            sent = await bound.authorization()
+            answer = await bound.http.ask(url, {**headers, **sent}, at)
+        if isinstance(answer, Reply) and not answer.tag and answer.body and bound.use_etags():
+            # No generation is told here, by some proxy say: ask again for what pins instead.
+            answer.body.close(reuse=False)
+            answer = await bound.http.ask(url, {**headers, **sent}, at)
         return answer
 
     async def _bind(self) -> _Bound:
@@ -101,25 +105,31 @@ class GcsStore:
         raise TypeError("a store holds connections and credentials; pickle what it was made from")
 
 
-class _Media(HttpStore):
-    """Replies are tagged with their generation, with the ETag where they tell none."""
-
-    def _reply(self, response: aiohttp.ClientResponse) -> Reply:
-        reply = super()._reply(response)
-        reply.tag = reply.tag or response.headers.get("ETag", "")
-        return reply
-
-
 @dataclass(slots=True)
 class _Bound:
-    """What belongs to one loop of one process."""
+    """What belongs to one loop of one process.
+
+    media, etags: the same place, replies tagged with their generation or with their ETag.
+    """
 
     owner: tuple[int, asyncio.AbstractEventLoop]
-    http: HttpStore
+    media: HttpStore
+    etags: HttpStore
     credentials: Any
     root: str
     project: str
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    generations: bool = True
+
+    @property
+    def http(self) -> HttpStore:
+        """Where to ask."""
+        return self.media if self.generations else self.etags
+
+    def use_etags(self) -> bool:
+        """Tag with ETags from now on; whether that is news."""
+        was, self.generations = self.generations, False
+        return was
 
     def url(self, key: str) -> str:
         """The media url of an object, complete but for preconditions."""
@@ -176,11 +186,12 @@ def _bound(fs: Any) -> _Bound:
             "client certificates and connectors of gcsfs are not taken over: "
             "set GOOGLE_API_USE_CLIENT_CERTIFICATE=false"
         )
-    http = _Media(connect=mapped.connect, tag_header="x-goog-generation")
+    media = HttpStore(connect=mapped.connect, tag_header="x-goog-generation")
+    etags = HttpStore(connect=mapped.connect)
     root = fs.base.removesuffix("storage/v1/") + "download/storage/v1/b/"
     payer = fs.requester_pays
     project = payer if isinstance(payer, str) else (fs.project or "") if payer else ""
-    return _Bound(_owner(), http, fs.credentials, root, project)
+    return _Bound(_owner(), media, etags, fs.credentials, root, project)
 
 
 def _filesystem(options: Mapping[str, object]) -> Any:

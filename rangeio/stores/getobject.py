@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from rangeio.errors import Denied, RangeIOError, ShortReply, StoreError, TimedOut, Unreachable
 from rangeio.ranges import ByteRange, Suffix
 from rangeio.stores.account import credentials_failure
-from rangeio.stores.http import _content_range
 from rangeio.stores.refusal import Refusal
 from rangeio.stores.store import Reply
+
+_CONTENT_RANGE = re.compile(r"bytes (?:(\d{1,19})-(\d{1,19})|\*)/(?:(\d{1,19})|\*)")
 
 
 async def get_object(
@@ -33,7 +35,7 @@ async def get_object(
         raise failure
     assert refusal is not None
     if refusal.status == 416:
-        total = _content_range(refusal.headers.get("content-range"))[1]
+        total = _content_range(refusal.headers.get("content-range", ""))[1]
         return Reply(None, total, "", status=416)
     return refusal
 
@@ -66,7 +68,7 @@ def _span(at: ByteRange | Suffix) -> str:
 
 def _reply(answer: Mapping[str, Any]) -> Reply:
     status = answer["ResponseMetadata"]["HTTPStatusCode"]
-    at, total = _content_range(answer.get("ContentRange"))
+    at, total = _content_range(answer.get("ContentRange", ""))
     size = answer.get("ContentLength")
     if status == 200 and at is None and size is not None:
         at, total = ByteRange(0, size), size
@@ -80,6 +82,18 @@ def _reply(answer: Mapping[str, Any]) -> Reply:
         whole=status == 200,
         status=status,
     )
+
+
+def _content_range(text: str) -> tuple[ByteRange | None, int | None]:
+    """The range and the total that a reply tells; None for what it does not."""
+    found = _CONTENT_RANGE.fullmatch(text)
+    if found is None:
+        return None, None
+    first, last, whole = found.groups()
+    total = None if whole is None else int(whole)
+    if first is None or int(last) < int(first):
+        return None, total
+    return ByteRange(int(first), int(last) + 1), total
 
 
 def _refusal(error: Exception) -> Refusal | None:
