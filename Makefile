@@ -14,7 +14,7 @@ help: ## this list
 
 venv: $(STAMP) ## set up .venv with the pinned versions of constraints.txt
 
-$(STAMP): pyproject.toml constraints.txt $(wildcard setup.py rangeio/codecs/*.pyx rangeio/codecs/*.h)
+$(STAMP): pyproject.toml constraints.txt $(wildcard setup.py rangeio/codecs/*.pyx rangeio/codecs/*.pxi rangeio/codecs/*.h)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	  echo "rangeio needs Python 3.11 or newer; $(PYTHON) is not. Try: make PYTHON=python3.12" >&2; exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
