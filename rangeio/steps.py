@@ -6,7 +6,7 @@ ranges, each exactly as long as its range. It owns no socket, no clock, no threa
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
@@ -22,12 +22,14 @@ class Need:
     why: two words for the trace, ``"lance.column_meta"``.
     of: the name of a neighbour object (an index beside the file); empty means the file itself.
     optional: the absence of that neighbour answers empty views instead of raising.
+    gap: where the format chose few bytes over few GETs, no wider gap than this is read through.
     """
 
     ranges: tuple[ByteRange | Suffix, ...]
     why: str
     of: str = ""
     optional: bool = False
+    gap: int | None = None
 
 
 Steps: TypeAlias = Generator[Need, Sequence[memoryview], T]
@@ -39,15 +41,17 @@ def need(at: ByteRange | Suffix, why: str) -> Steps[memoryview]:
     return data
 
 
-def needs(at: Sequence[ByteRange | Suffix], why: str) -> Steps[Sequence[memoryview]]:
+def needs(
+    at: Sequence[ByteRange | Suffix], why: str, *, gap: int | None = None
+) -> Steps[Sequence[memoryview]]:
     """Ask for many ranges in one hop; asking for none costs no hop."""
     if not at:
         return ()
-    return (yield Need(tuple(at), why))
+    return (yield Need(tuple(at), why, gap=gap))
 
 
 def together(steps: Sequence[Steps[T]], why: str = "together") -> Steps[list[T]]:
-    """Advance many in lockstep, so that hop *k* of all of them is one hop.
+    """Advance many in lockstep, so that hop *k* of all of them is one hop an object.
 
     It is a barrier per hop: right for metadata, wrong for data. Failures end all of them.
     """
@@ -65,14 +69,30 @@ def together(steps: Sequence[Steps[T]], why: str = "together") -> Steps[list[T]]
         for i, one in enumerate(steps):
             advance(i, one, None)
         while live:
-            asked = tuple(r for _, n in live.values() for r in n.ranges)
-            reasons = list(dict.fromkeys(n.why for _, n in live.values()))
-            replies = yield Need(asked, reasons[0] if len(reasons) == 1 else why)
-            at = 0
-            for i, (one, n) in list(live.items()):
-                advance(i, one, replies[at : at + len(n.ranges)])
-                at += len(n.ranges)
+            for those in _alike({i: n for i, (_, n) in live.items()}):
+                replies = yield _joined([live[i][1] for i in those], why)
+                at = 0
+                for i in those:
+                    one, n = live[i]
+                    advance(i, one, replies[at : at + len(n.ranges)])
+                    at += len(n.ranges)
     finally:
         for one in steps:
             one.close()
     return [done[i] for i in range(len(steps))]
+
+
+def _alike(asked: Mapping[int, Need]) -> list[list[int]]:
+    """Who may share a need: who asks of the same object, and says the same of its absence."""
+    groups: dict[tuple[str, bool], list[int]] = {}
+    for i, one in asked.items():
+        groups.setdefault((one.of, one.optional), []).append(i)
+    return list(groups.values())
+
+
+def _joined(asked: Sequence[Need], why: str) -> Need:
+    """The ranges of all in their order, as one need."""
+    reasons = {one.why for one in asked}
+    ranges = tuple(at for one in asked for at in one.ranges)
+    reason = asked[0].why if len(reasons) == 1 else why
+    return Need(ranges, reason, asked[0].of, asked[0].optional)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Coroutine, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -111,9 +111,11 @@ class Flights:
         spans = self._air.get(version)
         return spans.overlapping(at) if spans is not None else []
 
-    def missing(self, of: Pinned, wants: Sequence[ByteRange]) -> list[ByteRange]:
+    def missing(
+        self, of: Pinned, wants: Sequence[ByteRange], gap: int | None = None
+    ) -> list[ByteRange]:
         """The GETs that would bring what is neither held nor in flight: the very same call
-        serves ``explain`` and the scheduler."""
+        serves ``explain`` and the scheduler. ``gap``: read through no wider one than this."""
         parts: list[ByteRange] = []
         have: dict[ByteRange, None] = {}
         for want in wants:
@@ -122,7 +124,10 @@ class Flights:
             here = self._have(of.version, want)
             have.update(dict.fromkeys(here))
             parts += subtract(want, here)
-        gets = coalesce(parts, of.source.profile.cost.coalescing)
+        policy = of.source.profile.cost.coalescing
+        if gap is not None and gap < policy.gap:
+            policy = replace(policy, gap=gap)
+        gets = coalesce(parts, policy)
         if not have:
             return gets
         known = sorted(have)

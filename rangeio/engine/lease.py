@@ -90,7 +90,7 @@ class Lease:
         if open_:
             # What is held in part now is kept by reference: it may be evicted while the rest flies.
             parts = [self._flights.cache.overlapping(self._of.version, at) for at in open_]
-            flights = self._claim(open_, cause)
+            flights = self._claim(open_, cause, asked.gap)
             for flight in flights:
                 await asyncio.shield(flight.task)
             built = iter([self._built(at, p, flights) for at, p in zip(open_, parts, strict=True)])
@@ -127,7 +127,9 @@ class Lease:
             return _NOTHING
         return self._flights.cache.find(self._of.version, at)
 
-    def _claim(self, ranges: Sequence[ByteRange], cause: Cause) -> list[Flight]:
+    def _claim(
+        self, ranges: Sequence[ByteRange], cause: Cause, gap: int | None
+    ) -> list[Flight]:
         """Every flight that brings a byte of ``ranges``. No await: nobody can claim in between."""
         flights: dict[Flight, None] = {}
         for one in self._planned:
@@ -139,7 +141,7 @@ class Lease:
                     self._joined(flight, cause)
                     self._mine.append(self._flights.join(flight, self._ticket))
                     flights[flight] = None
-        for get in self._flights.missing(self._of, ranges):
+        for get in self._flights.missing(self._of, ranges, gap):
             flight = self._flights.start(self._of, get, self._ticket, cause)
             self._mine.append(flight)
             flights[flight] = None

@@ -56,8 +56,9 @@ def mixed(rows=5000, seed=0):
     )
 
 
-def wide(columns, rows=64):
+def wide(columns):
     """As the tables that rangeio is for: float and int features."""
+    rows = 2000 if columns < 10_000 else 500
     rng = np.random.default_rng(columns)
     pool = [
         pa.array(rng.standard_normal(rows).astype("f4")),

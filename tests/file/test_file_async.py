@@ -118,6 +118,7 @@ def test_a_failure_is_not_kept(files):
             assert settled(small)
 
 
+@pytest.mark.filterwarnings("ignore:lance is not fork-safe:UserWarning")
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 def test_a_forked_child_reads_with_what_it_inherited(files):
     path = files.mixed()

@@ -21,6 +21,10 @@ from rangeio.schema import Column, ColumnId, Schema
 from rangeio.steps import Steps, needs
 
 
+_SPARING = 32 << 10
+"""Bytes read through to save a GET, in a file that is opened for few bytes as its neighbour was."""
+
+
 class Lance:
     """Reads Lance data files; legacy (v1) and 2.3 files are refused by name."""
 
@@ -63,7 +67,9 @@ class Lance:
         if self.assumed(table) is not None:
             wanted.append(table.described)
         heads = [table.held.missing(at) for at in wanted]
-        fetched = yield from needs([h for h in heads if h is not None], "lance.column_meta")
+        gap = None if self.assumed(table) is None else _SPARING
+        missing = [h for h in heads if h is not None]
+        fetched = yield from needs(missing, "lance.column_meta", gap=gap)
         replies = iter(fetched)
         parts = [
             table.held.joined(at, None if head is None else next(replies))
