@@ -21,7 +21,7 @@ def kernels() -> list[Extension]:
         Extension(
             "rangeio.codecs._kernels",
             ["rangeio/codecs/_kernels.pyx"],
-            depends=["rangeio/codecs/fastlanes.h"],
+            depends=["rangeio/codecs/fastlanes.h", "rangeio/codecs/zipped.pxi"],
             extra_compile_args=[] if sys.platform == "win32" else ["-O3"],
             optional=True,
         )

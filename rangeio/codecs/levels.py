@@ -22,8 +22,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from rangeio.codecs import native
 from rangeio.codecs.bounds import Bytes, Levels, Offsets
+from rangeio.codecs.native import Kernels
 from rangeio.errors import Corrupt, Unsupported
+
+_HAS_ITEMS = "a list that is null or empty has items"
+_INSIDE = "an entry inside a list is a null or empty list"
 
 
 class Layer(enum.IntEnum):
@@ -125,7 +130,11 @@ def items(definition: Levels | None, count: int, at: Numbering) -> Unravelled:
 
 
 def lists(
-    rep: Levels, definition: Levels | None, at: Numbering
+    rep: Levels,
+    definition: Levels | None,
+    at: Numbering,
+    *,
+    kernels: Kernels | None = native.kernels,
 ) -> tuple[Unravelled, Levels, Levels | None]:
     """One list layer, and the levels of the next layer outside: an entry for each list.
 
@@ -134,6 +143,10 @@ def lists(
     """
     if len(rep) and not rep[0]:
         raise Corrupt("the first entry continues a list that begins before it")
+    if definition is not None and len(definition) != len(rep):
+        raise Corrupt(f"{len(rep)} repetition levels with {len(definition)} definition levels")
+    if kernels is not None and definition is not None:
+        return _by_kernel(rep, definition, at, kernels)
     starts = np.flatnonzero(rep)
     sizes = np.diff(starts, append=len(rep))
     outer = (rep[starts] - np.uint16(1)).astype(np.uint16, copy=False)
@@ -151,7 +164,12 @@ def lists(
 
 
 def unravel(
-    rep: Levels | None, definition: Levels | None, layers: Sequence[Layer], count: int
+    rep: Levels | None,
+    definition: Levels | None,
+    layers: Sequence[Layer],
+    count: int,
+    *,
+    kernels: Kernels | None = native.kernels,
 ) -> tuple[Unravelled, ...]:
     """All layers of ``count`` entries, from the innermost outward.
 
@@ -164,12 +182,34 @@ def unravel(
     for at in number(layers):
         if at.layer.is_list:
             assert rep is not None
-            one, rep, definition = lists(rep, definition, at)
+            one, rep, definition = lists(rep, definition, at, kernels=kernels)
             count = len(rep)
         else:
             one = items(definition, count, at)
         out.append(one)
     return tuple(out)
+
+
+def _by_kernel(
+    rep: Levels, definition: Levels, at: Numbering, kernels: Kernels
+) -> tuple[Unravelled, Levels, Levels]:
+    count = int(np.count_nonzero(rep))
+    outer = np.empty((2, count + 1), np.uint16)
+    offsets = np.empty(count + 1, np.int64)
+    valid = np.empty(count + 1, np.uint8)
+    numbering = (at.inside, at.null, max(at.inside, at.null, at.empty), at.outside)
+    levels = np.ascontiguousarray(rep), np.ascontiguousarray(definition)
+    slots, full, within = kernels.unravel_list(
+        *levels, numbering, outer[0], outer[1], offsets, valid
+    )
+    if full:
+        raise Corrupt(_HAS_ITEMS)
+    if within:
+        raise Corrupt(_INSIDE)
+    nulls = slots - int(np.count_nonzero(valid[:slots]))
+    validity = np.packbits(valid[:slots], bitorder="little") if nulls else None
+    one = Unravelled(slots, validity, nulls, offsets[: slots + 1])
+    return one, outer[0, :count], outer[1, :count]
 
 
 def _check_levels(
@@ -203,9 +243,9 @@ def _check_hidden(
 ) -> None:
     """Raise Corrupt unless every entry without an item is a list of its own."""
     if (sizes[hidden] != 1).any():
-        raise Corrupt("a list that is null or empty has items")
+        raise Corrupt(_HAS_ITEMS)
     if np.count_nonzero(definition > at.inside) != np.count_nonzero(hidden):
-        raise Corrupt("an entry inside a list is a null or empty list")
+        raise Corrupt(_INSIDE)
 
 
 def _list_validity(levels: Levels, at: Numbering) -> tuple[Bytes | None, int]:

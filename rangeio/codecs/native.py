@@ -13,7 +13,7 @@ from typing import Protocol, cast
 from rangeio.codecs.bounds import Bytes, Levels, Offsets, Words
 from rangeio.errors import RequestError
 
-REVISION = 1
+REVISION = 2
 
 
 class Kernels(Protocol):
@@ -102,6 +102,22 @@ class Kernels(Protocol):
         out: Bytes,
     ) -> None:
         """Control words, offsets and value bytes of entries that were measured."""
+
+    def unravel_list(
+        self,
+        rep: Levels,
+        definition: Levels,
+        numbering: tuple[int, int, int, int],
+        outer_rep: Levels,
+        outer_definition: Levels,
+        offsets: Offsets,
+        valid: Bytes,
+    ) -> tuple[int, bool, bool]:
+        """(slots, whether a list without items has some, whether one lies inside another).
+
+        numbering: (inside, null, highest of its own, outside). All outputs have an entry more
+        than there are lists.
+        """
 
     def lz4_size(self, block: Bytes) -> int:
         """Bytes that a raw LZ4 block decodes to; -1 where its sequences do not end with it."""

@@ -1,15 +1,18 @@
 """Levels are made from nested Python values by the rules, and unravelled back into Arrow arrays."""
 
 import itertools
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from codec_writers import outcome
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rangeio.codecs import levels
 from rangeio.codecs.levels import Layer, Unravelled
+from rangeio.codecs.native import Kernels
 from rangeio.errors import Corrupt, Unsupported
 
 LISTS = (
@@ -105,7 +108,9 @@ def nested(draw: st.DrawFn) -> tuple[tuple[Layer, ...], list[object]]:
 
 @settings(max_examples=400, deadline=None)
 @given(nested())
-def test_any_nesting_comes_back(case: tuple[tuple[Layer, ...], list[object]]) -> None:
+def test_any_nesting_comes_back(
+    kernels: Kernels | None, case: tuple[tuple[Layer, ...], list[object]]
+) -> None:
     layers, rows = case
     rep, definition = shred(rows, layers)
     slots = sum(d <= levels.visible(layers) for d in definition)
@@ -113,7 +118,7 @@ def test_any_nesting_comes_back(case: tuple[tuple[Layer, ...], list[object]]) ->
     for defs in (np.array(definition, np.uint16), None):
         if defs is None and any(definition):
             continue
-        found = levels.unravel(reps, defs, layers, len(rep))
+        found = levels.unravel(reps, defs, layers, len(rep), kernels=kernels)
         leaf = pa.array([7] * slots, pa.int32())
         assert [plain(v) for v in rebuilt(found, layers, leaf).to_pylist()] == rows
 
@@ -172,17 +177,21 @@ def test_bitmap_of_levels(count: int, highest: int) -> None:
     ],
 )
 def test_levels_that_contradict_are_corrupt(
-    rep: list[int] | None, definition: list[int], why: str
+    rep: list[int] | None, definition: list[int], why: str, kernels: Kernels | None
 ) -> None:
     reps = None if rep is None else np.array(rep, np.uint16)
     with pytest.raises(Corrupt, match=why):
-        levels.unravel(reps, np.array(definition, np.uint16), levels.kinds([3, 6]), 2)
+        levels.unravel(
+            reps, np.array(definition, np.uint16), levels.kinds([3, 6]), 2, kernels=kernels
+        )
 
 
-def test_one_layer_refuses_a_list_that_begins_before_it() -> None:
+def test_one_layer_refuses_a_list_that_begins_before_it(kernels: Kernels | None) -> None:
     (_, at) = levels.number(levels.kinds([1, 2]))
     with pytest.raises(Corrupt):
-        levels.lists(np.zeros(1, np.uint16), None, at)
+        levels.lists(np.zeros(1, np.uint16), None, at, kernels=kernels)
+    with pytest.raises(Corrupt):
+        levels.lists(np.ones(2, np.uint16), np.zeros(1, np.uint16), at, kernels=kernels)
 
 
 @settings(max_examples=300, deadline=None)
@@ -191,15 +200,19 @@ def test_one_layer_refuses_a_list_that_begins_before_it() -> None:
     st.lists(st.tuples(st.integers(0, 4), st.integers(0, 6)), max_size=20),
 )
 def test_any_levels_give_whole_arrays_or_corrupt(
-    layers: list[Layer], entries: list[tuple[int, int]]
+    both: tuple[Kernels, None], layers: list[Layer], entries: list[tuple[int, int]]
 ) -> None:
     rep = np.array([r for r, _ in entries], np.uint16)
     definition = np.array([d for _, d in entries], np.uint16)
     if layers[0].is_list:
         layers = [Layer.NULLABLE_ITEM, *layers]
-    try:
-        found = levels.unravel(rep, definition, layers, len(entries))
-    except Corrupt:
+    calls = [
+        partial(levels.unravel, rep, definition, layers, len(entries), kernels=k) for k in both
+    ]
+    answer = outcome(calls[0])
+    assert answer == outcome(calls[1])
+    if answer is Corrupt:
         return
+    found = calls[0]()
     length = int(np.count_nonzero(definition <= levels.visible(layers)))
     rebuilt(found, tuple(layers), pa.array([7] * length, pa.int32()))

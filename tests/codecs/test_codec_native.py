@@ -1,6 +1,7 @@
 """How the kernels are chosen; and the whole room again, in a process that has none."""
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -62,8 +63,30 @@ def test_every_kernel_of_the_protocol_is_there() -> None:
     if native.kernels is None:
         pytest.skip(f"no native kernels: {native.why_not}")
     names = [n for n in vars(native.Kernels) if not n.startswith("_")]
-    assert len(names) == 10
+    assert len(names) == 11
     assert all(callable(getattr(native.kernels, n)) for n in names)
+
+
+def test_a_compiler_that_fails_stops_no_installation(tmp_path: Path) -> None:
+    pytest.importorskip("Cython")
+    pytest.importorskip("setuptools")
+    if not (ROOT / "setup.py").exists():
+        pytest.skip("not a source tree")
+    shutil.copy(ROOT / "setup.py", tmp_path)
+    codecs = tmp_path / "rangeio" / "codecs"
+    chosen = shutil.ignore_patterns("*.so", "*.c", "__pycache__")
+    shutil.copytree(ROOT / "rangeio" / "codecs", codecs, ignore=chosen)
+    done = subprocess.run(
+        [sys.executable, "setup.py", "build_ext", "--inplace"],
+        cwd=tmp_path,
+        env={**os.environ, "CC": "/nonexistent/cc", "CXX": "/nonexistent/cc"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "failed" in done.stderr
+    assert not list(codecs.glob("_kernels*.so"))
 
 
 def test_all_decoders_pass_with_the_kernels_off() -> None:
