@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,7 @@ Bytes: TypeAlias = npt.NDArray[np.uint8]
 Offsets: TypeAlias = npt.NDArray[np.int64]
 Levels: TypeAlias = npt.NDArray[np.uint16]
 Words: TypeAlias = npt.NDArray[np.unsignedinteger]
+W = TypeVar("W", bound=np.generic)
 
 _FAR = 1 << 62  # sums below it cannot wrap an int64
 
@@ -74,3 +75,21 @@ def ascending(edges: Offsets, limit: int, what: str) -> None:
     falls = edges[1:] < edges[:-1]
     if falls.any():
         raise Corrupt(f"{what} {int(np.argmax(falls))} ends before it begins")
+
+
+def windows(data: Bytes, starts: Offsets, size: int) -> Bytes:
+    """A copy of the ``size`` bytes at each start, (starts, size); checked by the caller."""
+    if not len(starts):
+        return np.empty((0, size), np.uint8)
+    # numpy's sliding_window_view is the same view, and takes 20 microseconds to make it.
+    every: Bytes = np.ndarray((len(data) - size + 1, size), np.uint8, data.data, strides=(1, 1))
+    return every[starts]
+
+
+def words(data: Bytes, starts: Offsets, dtype: np.dtype[W]) -> npt.NDArray[W]:
+    """The word at each start, aligned or not; checked by the caller."""
+    if not len(starts):
+        return np.empty(0, dtype)
+    places = len(data) - dtype.itemsize + 1
+    every: npt.NDArray[W] = np.ndarray((places,), dtype, data.data, strides=(1,))
+    return every[starts]

@@ -23,8 +23,11 @@ def merge(data: Bytes, starts: npt.ArrayLike, counts: npt.ArrayLike, size: int) 
     # Chunks of one count are transposed in one go; nearly all of a page have the same.
     for count in np.unique(number[number > 0]).tolist():
         chosen = np.flatnonzero(number == count)
-        windows = np.lib.stride_tricks.sliding_window_view(data, count * size)
-        planes = windows[at[chosen]].reshape(-1, size, count).transpose(0, 2, 1)
+        planes = (
+            bounds.windows(data, at[chosen], count * size)
+            .reshape(-1, size, count)
+            .transpose(0, 2, 1)
+        )
         if (np.diff(places[chosen]) == count).all():
             first = int(places[chosen[0]])
             out[first : first + len(chosen) * count].reshape(planes.shape)[:] = planes

@@ -141,7 +141,7 @@ def _check_width(width: int, bits: int) -> None:
 
 def _inline(data: Bytes, starts: Offsets, out: Words) -> int:
     word = out.dtype.itemsize
-    widths = _windows(data, starts, word).view(out.dtype).reshape(-1)
+    widths = bounds.words(data, starts, out.dtype)
     fits = widths <= 8 * word
     sizes = np.where(fits, widths, 0).astype(np.int64) * 128
     bad = ~fits | (starts + word + sizes > len(data))
@@ -164,7 +164,7 @@ def _blocks(data: Bytes, starts: Offsets, width: int, out: Words) -> None:
     dtype = out.dtype
     bits = 8 * dtype.itemsize
     lanes = BLOCK // bits
-    words = _windows(data, starts, 128 * width).view(dtype).reshape(-1, width, lanes)
+    words = bounds.windows(data, starts, 128 * width).view(dtype).reshape(-1, width, lanes)
     mask = dtype.type((1 << width) - 1)
     grid = out.reshape(-1, 8, 128)
     for row in range(bits):
@@ -198,10 +198,3 @@ def _levels(
     for k in np.flatnonzero(raw & (rest > 0)).tolist():
         place, at = int(begin[k] + full[k] * BLOCK), int(starts[k] + full[k] * block)
         out[place : place + rest[k]] = data[at : at + 2 * rest[k]].view(out.dtype)
-
-
-def _windows(data: Bytes, starts: Offsets, size: int) -> Bytes:
-    """The ``size`` bytes at each start, as a fresh contiguous array (starts, size)."""
-    if not len(starts):
-        return np.empty((0, size), np.uint8)
-    return np.ascontiguousarray(np.lib.stride_tricks.sliding_window_view(data, size)[starts])

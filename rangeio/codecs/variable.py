@@ -115,10 +115,7 @@ def _spans(data: Bytes, starts: Offsets, sizes: Offsets, counts: Offsets, width:
 
 def _words(data: Bytes, at: Offsets, width: int) -> Offsets:
     """The little-endian word at each position; a word beyond 2^62 reads as -1."""
-    if not len(at):
-        return np.empty(0, np.int64)
-    windows = np.lib.stride_tricks.sliding_window_view(data, width)[at]
-    words = np.ascontiguousarray(windows).view(_DTYPES[width]).reshape(-1)
+    words = bounds.words(data, at, _DTYPES[width])
     return np.where(words > 1 << 62, -1, words.astype(np.int64))
 
 
@@ -147,7 +144,7 @@ def _gather(data: Bytes, starts: Offsets, sizes: Offsets, out: Bytes) -> None:
         return
     if (sizes == sizes[0]).all():
         size = int(sizes[0])
-        out.reshape(-1, size)[:] = np.lib.stride_tricks.sliding_window_view(data, size)[starts]
+        out.reshape(-1, size)[:] = bounds.windows(data, starts, size)
     elif len(out) // len(sizes) > 64:
         place = 0
         for at, size in zip(starts.tolist(), sizes.tolist(), strict=True):
