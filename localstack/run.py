@@ -59,7 +59,9 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--test", action="store_true", help="run the tests, then end the server")
     parser.add_argument("--port", type=int, default=0, help="0: any that is free")
-    parser.add_argument("--venv", type=Path, default=HERE / ".venv", help="where it is installed")
+    parser.add_argument(
+        "--venv", type=Path, default=HERE.parent / ".venv-localstack", help="where it is installed"
+    )
     parser.add_argument("--python", default=sys.executable, help="a Python 3.11 or 3.13")
     asked = parser.parse_args(arguments)
     recipe = install(asked.venv, asked.python)

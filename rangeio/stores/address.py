@@ -10,7 +10,7 @@ from dataclasses import astuple, dataclass, field
 from typing import Any, TypeAlias
 from urllib.parse import quote
 
-from rangeio.errors import RequestError
+from rangeio.errors import RangeIOError, RequestError
 from rangeio.stores.extra import extra, known
 from rangeio.stores.identity import Identity
 from rangeio.stores.options import HttpOptions, http_options
@@ -208,12 +208,25 @@ def _other(url: str, options: dict[str, object]) -> Address:
     for part in url.split("::"):
         known(part.partition("://")[0] if "://" in part else _protocol(part))
     shown = "::".join(redact(part) for part in url.split("::"))
+    failure: RangeIOError
     try:
         filesystem, path = url_to_fs(url, **options)
     except (ImportError, TypeError, ValueError) as error:
-        raise RequestError(f"these storage_options do not fit: {type(error).__name__}",
-                           url=shown) from error  # fmt: skip
-    return _fsspec(filesystem, path, shown)
+        kind = type(error).__name__
+        failure = RequestError(f"these storage_options do not fit: {kind}", url=shown)
+    except Exception as error:
+        from rangeio.stores.fsspec import refused
+
+        failure = refused(error, shown)
+    else:
+        return _made(filesystem, path, shown, url.partition("::")[2])
+    raise failure
+
+
+def _made(filesystem: Any, path: str, shown: str, inner: str) -> Address:
+    # fsspec makes one instance a thread, so what it was made from counts, not the instance.
+    made_from = (inner, filesystem.storage_args, filesystem.storage_options)
+    return _fsspec(filesystem, path, shown, Identity(type(filesystem).__name__, *made_from))
 
 
 def _protocol(part: str) -> str:
@@ -221,7 +234,7 @@ def _protocol(part: str) -> str:
     return part if re.fullmatch(r"[A-Za-z][A-Za-z0-9_+.-]*", part) else "file"
 
 
-def _fsspec(filesystem: Any, path: str, shown: str) -> Address:
+def _fsspec(filesystem: Any, path: str, shown: str, same: Identity | None = None) -> Address:
     protocol = filesystem.protocol
     names = {protocol} if isinstance(protocol, str) else set(protocol)
     profile = "memory" if "memory" in names else "s3" if names & _LIKE_S3 else "http"
@@ -231,7 +244,7 @@ def _fsspec(filesystem: Any, path: str, shown: str) -> Address:
 
         return FsspecStore(filesystem, profile=profile)
 
-    return Address(path, shown, profile, Identity("fsspec", filesystem), make)
+    return Address(path, shown, profile, same or Identity("fsspec", filesystem), make)
 
 
 def _given(text: str, filesystem: Any) -> Address:

@@ -119,7 +119,7 @@ class FsspecStore:
         try:
             return await _run(self._fs, name, key, options)
         except Exception as error:
-            failure = _refused(error, key, at)
+            failure = refused(error, key, at)
         # Raised out here, so that a traceback does not show the inner error and its urls.
         raise failure
 
@@ -159,7 +159,7 @@ def _tag(info: Mapping[str, object]) -> str:
     return ""
 
 
-def _refused(error: Exception, key: str, at: ByteRange | Suffix) -> StoreError:
+def refused(error: Exception, key: str, at: ByteRange | Suffix | None = None) -> StoreError:
     """The error that an fsspec filesystem's exception means, without the secrets in its text."""
     url = redact(key)
     said = _SECRETS.sub("", f"{type(error).__name__}: {error}")[:300]

@@ -8,7 +8,7 @@ import fsspec
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
-from rangeio.errors import RequestError
+from rangeio.errors import NotFound, RequestError, StoreError
 from rangeio.ranges import ByteRange, Suffix
 from rangeio.stores.address import identity, locate, resolve
 from rangeio.stores.fsspec import FsspecStore
@@ -93,6 +93,14 @@ def test_chained_urls(tmp_path):
     assert isinstance(store, FsspecStore)
     assert url == f"zip://in/x::file://{tmp_path}/z.zip"
     assert read(store, key, ByteRange(1, 4)) == b"123"
+    link = f"::file://{tmp_path}/z.zip"
+    assert identity(f"zip://in/x{link}") == identity(f"zip://in/y{link}")
+    assert identity(f"zip://in/x{link}") != identity(f"zip://in/x{link}", {"zip": {"mode": "r"}})
+    with pytest.raises(NotFound, match="no such object"):
+        locate("zip://in/x::memory://none")
+    (tmp_path / "z.zip").write_bytes(b"no zip")
+    with pytest.raises(StoreError, match="BadZipFile"):
+        locate(f"zip://in/x{link}", {"zip": {"allowZip64": False}})
 
 
 def test_filesystems_at_hand_take_the_fast_paths(tmp_path):
@@ -114,6 +122,13 @@ def test_one_store_for_what_it_may_serve(tmp_path):
     assert identity("x") == identity("file:///y")
     assert identity("memory://x") == identity("memory://y")
     assert identity(b"a") != identity(b"b")
+
+
+def test_threads_share_stores_of_other_filesystems():
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(identity, "memory://x").result() == identity("memory://y")
 
 
 def test_identities_tell_plain_values_apart():

@@ -580,6 +580,45 @@ def test_a_store_serves_another_loop_after_this_one():
         assert read(store, ("b/k", Suffix(3))) == read(store, ("b/k", Suffix(3)))
 
 
+FORKED = """
+import asyncio, os, sys
+from rangeio.ranges import Suffix
+from rangeio.stores.s3 import S3Store
+from rangeio.testing.sigv4 import Bucket, SigV4Server
+
+async def read(store):
+    reply = await store.get("b/k", Suffix(4))
+    into = memoryview(bytearray(9))
+    got = await reply.body.receive(into)
+    reply.body.close(reuse=False)
+    return bytes(into[:got])
+
+with SigV4Server({"b": Bucket(objects={"k": b"0123456789"})}) as server:
+    store = S3Store({"key": "ACCESSKEY", "secret": "secretkey", "endpoint_url": server.url})
+    loop = asyncio.new_event_loop()
+    parent = loop.run_until_complete(read(store))
+    child = os.fork()
+    if not child:
+        os._exit(0 if asyncio.run(read(store)) == b"6789" else 1)
+    ended = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    again = loop.run_until_complete(read(store))
+    loop.run_until_complete(store.close())
+    loop.close()
+print(parent == again == b"6789", ended)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_nothing_crosses_a_fork():
+    import subprocess
+    import sys
+
+    done = subprocess.run(
+        [sys.executable, "-c", FORKED], capture_output=True, text=True, timeout=60
+    )
+    assert done.stdout.split() == ["True", "0"], done.stderr
+
+
 def test_many_at_once_set_up_once():
     async def go(store):
         replies = await asyncio.gather(*(store.get("b/k", ByteRange(i, i + 5)) for i in range(50)))
