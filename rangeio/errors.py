@@ -38,7 +38,7 @@ class RangeIOError(Exception):
     def __str__(self) -> str:
         where = self.url
         if self.at is not None:
-            where = f"{where}[{self.at}]" if where else str(self.at)
+            where = f"{where}[{self.at}]"
         return f"{where}: {self.reason}" if where else self.reason
 
     def __reduce__(self) -> tuple[object, ...]:

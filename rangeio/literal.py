@@ -91,6 +91,8 @@ def place(value: object, kind: pa.DataType) -> Literal:
         low = 0 if pa.types.is_unsigned_integer(kind) else -(1 << (kind.bit_width - 1))
         return _stepped(_number(value, kind), low, low + (1 << kind.bit_width) - 1)
     if pa.types.is_floating(kind):
+        if isinstance(value, float) and not math.isnan(value):
+            return _exactly(value)  # as it is: a fraction has no -0.0
         return _floating(_number(value, kind))
     if pa.types.is_decimal(kind):
         most = 10**kind.precision - 1

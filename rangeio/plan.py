@@ -51,6 +51,8 @@ class Rows:
 
     def within(self, start: int, stop: int) -> Rows:
         """The rows that lie in ``start..stop``, still numbered as in the file."""
+        if start >= stop:
+            return Rows([], [])
         lo = int(np.searchsorted(self.stops, start, "right"))
         hi = int(np.searchsorted(self.starts, stop, "left"))
         return Rows(np.maximum(self.starts[lo:hi], start), np.minimum(self.stops[lo:hi], stop))

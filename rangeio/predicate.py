@@ -273,7 +273,8 @@ def _listed(column: Column, kind: pa.DataType, values: object, negated: bool) ->
         raise BadFilter(f"{column.id.name!r} 'in' wants a list of values, not {values!r}")
     placed = [] if pa.types.is_null(kind) else [_placed(column, kind, v) for v in values]
     nan = any(one.nan for one in placed)
-    orders = sorted({rounded(o.below, kind) for o in placed if o.exact and o.below is not None})
+    held = [rounded(one.below, kind) for one in placed if one.exact and one.below is not None]
+    orders = sorted({repr(order): order for order in held}.values())  # 0.0 and -0.0 are two
     if not orders and not nan:
         return _given(column, negated)
     found = _reference(column, kind).isin(array_of(orders, kind, nan))

@@ -89,30 +89,30 @@ def coalesce(wants: Iterable[ByteRange], policy: Coalescing) -> list[ByteRange]:
     ordered = sorted(wants, key=_BY_POSITION)
     if not policy.merge:
         return [w for w in dict.fromkeys(ordered) if w.start < w.stop]
-    spans: list[tuple[int, int]] = []
+    gap, limit, amplification = policy.gap, policy.span, policy.amplification
+    merged: list[ByteRange] = []
+    last: ByteRange | None = None  # the want that is the open span, while it is one alone
     start = stop = useful = -1
     for want in ordered:
         a, b = want.start, want.stop
-        if a == b or (spans and b <= stop):
+        if b <= stop or a == b:
             continue
-        if spans and (a < stop or _worth(a, b, start, stop, useful, policy)):
-            useful += b - max(a, stop)
-            stop = b
-            spans[-1] = (start, stop)
+        span = b - start
+        if a < stop or (
+            a - stop <= gap
+            and span <= limit
+            and start >= 0
+            and (a == stop or span <= amplification * (useful + b - a))
+        ):
+            useful += b - max(stop, a)
+            stop, last = b, None
         else:
-            start, stop, useful = a, b, b - a
-            spans.append((a, b))
-    return [ByteRange(a, b) for a, b in spans]
-
-
-def _worth(a: int, b: int, start: int, stop: int, useful: int, policy: Coalescing) -> bool:
-    """Whether want ``a..b``, which begins at or after ``stop``, joins the span ``start..stop``."""
-    span = b - start
-    return (
-        a - stop <= policy.gap
-        and span <= policy.span
-        and (a == stop or span <= policy.amplification * (useful + b - a))
-    )
+            if start >= 0:
+                merged.append(last or ByteRange(start, stop))
+            start, stop, useful, last = a, b, b - a, want
+    if start >= 0:
+        merged.append(last or ByteRange(start, stop))
+    return merged
 
 
 def split(at: ByteRange, span: int) -> list[ByteRange]:
@@ -129,7 +129,7 @@ def subtract(want: ByteRange, held: Sequence[ByteRange]) -> list[ByteRange]:
     missing: list[ByteRange] = []
     at = want.start
     for have in held:
-        if have.stop <= at:
+        if have.stop <= at or not have.size:
             continue
         if have.start >= want.stop:
             break

@@ -135,6 +135,7 @@ def expected(table: pa.Table, filters) -> list[bool]:
     ]
 
 
+@settings(deadline=None)
 @given(tables(), DNF)
 def test_the_mask_is_the_filter_read_row_by_row(table, filters):
     predicate = parse(filters, schema_of(table))
@@ -158,6 +159,7 @@ def in_pyarrow(condition) -> pc.Expression:
     return theirs & field.is_valid() if op == "not in" else theirs
 
 
+@settings(deadline=None)
 @given(tables(), DNF)
 def test_the_rows_are_those_of_pyarrows_dataset(table, filters):
     theirs = functools.reduce(
@@ -231,13 +233,13 @@ def check(predicate, table: pa.Table, stats) -> None:
     assert answer is not Answer.ALWAYS or all(mask)
 
 
-@settings(max_examples=300)
+@settings(max_examples=150, deadline=None)
 @given(st.data(), tables(), DNF)
 def test_statistics_never_say_too_much(data, table, filters):
     check(parse(filters, schema_of(table)), table, data.draw(known(table)))
 
 
-@settings(max_examples=300)
+@settings(max_examples=150, deadline=None)
 @given(st.data(), tables(), conditions())
 def test_statistics_never_say_too_much_of_one_condition(data, table, condition):
     check(parse(condition, schema_of(table)), table, data.draw(known(table)))
@@ -277,7 +279,7 @@ EXPRESSIONS = st.recursive(
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=150, deadline=None)
 @given(st.data(), tables(), EXPRESSIONS)
 def test_an_expression_is_applied_as_it_is_and_pruned_by_what_can_be_read(data, table, expression):
     predicate = parse(expression, schema_of(table))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rangeio.errors import BadRows
@@ -24,6 +24,7 @@ def result(words, num_rows: int) -> list[int]:
     return out
 
 
+@settings(deadline=None)
 @given(BOUND, BOUND, st.sampled_from([None, 1]), st.integers(0, 20))
 def test_a_slice_is_pythons(start, stop, step, num_rows):
     words = slice(start, stop, step)
@@ -31,6 +32,7 @@ def test_a_slice_is_pythons(start, stop, step, num_rows):
     assert rows_of(words, num_rows).take is None
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(0, 19), max_size=40))
 def test_a_list_keeps_its_order_and_its_duplicates(numbers):
     forms = [
@@ -47,6 +49,7 @@ def test_a_list_keeps_its_order_and_its_duplicates(numbers):
     assert (rows_of(numbers, 20).take is None) == ascending
 
 
+@settings(deadline=None)
 @given(st.integers(0, 19), st.integers(0, 19), st.sampled_from([-3, -2, -1, 1, 2, 7]))
 def test_a_range_is_its_numbers(start, stop, step):
     assert result(range(start, stop, step), 20) == list(range(start, stop, step))
