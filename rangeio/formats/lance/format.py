@@ -14,15 +14,11 @@ from rangeio.formats.lance.footer import MAGIC
 from rangeio.formats.lance.metadata import Metadata
 from rangeio.formats.lance.opening import learnt, opened
 from rangeio.formats.lance.pages import LanceMeta, Pages, physical
-from rangeio.formats.lance.table import LanceTable
+from rangeio.formats.lance.table import SPARING, LanceTable
 from rangeio.plan import DecodeUnit, Piece, Plan, Query, Rows, SharedLoad
 from rangeio.ranges import ByteRange, CostModel
 from rangeio.schema import Column, ColumnId, Schema
 from rangeio.steps import Steps, needs
-
-
-_SPARING = 32 << 10
-"""Bytes read through to save a GET, in a file that is opened for few bytes as its neighbour was."""
 
 
 class Lance:
@@ -67,7 +63,7 @@ class Lance:
         if self.assumed(table) is not None:
             wanted.append(table.described)
         heads = [table.held.missing(at) for at in wanted]
-        gap = None if self.assumed(table) is None else _SPARING
+        gap = None if self.assumed(table) is None else SPARING
         missing = [h for h in heads if h is not None]
         fetched = yield from needs(missing, "lance.column_meta", gap=gap)
         replies = iter(fetched)

@@ -13,7 +13,7 @@ from dataclasses import replace
 from rangeio.errors import Truncated
 from rangeio.formats.format import Hint, Opening
 from rangeio.formats.lance.footer import SIZE, Footer
-from rangeio.formats.lance.table import Held, Known, LanceTable
+from rangeio.formats.lance.table import SPARING, Held, Known, LanceTable
 from rangeio.ranges import ByteRange
 from rangeio.steps import Steps, need, needs
 
@@ -72,7 +72,7 @@ def _few_bytes(
         return replace(_table_of(opening, footer, described, held, offsets), choice=words)
     wanted = held.missing(described)
     asked = [head] if wanted is None else [head, wanted]
-    replies = yield from needs(asked, "lance.column_offsets")
+    replies = yield from needs(asked, "lance.column_offsets", gap=SPARING)
     offsets = held.joined(footer.column_offsets, replies[0])
     table = replace(_table_of(opening, footer, described, held, offsets), choice=words)
     if wanted is not None:

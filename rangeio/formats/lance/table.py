@@ -12,6 +12,9 @@ from rangeio.ranges import ByteRange
 from rangeio.schema import Schema
 from rangeio.steps import Steps, need
 
+SPARING = 32 << 10
+"""Bytes read through to save a GET, where few bytes were chosen over few hops."""
+
 
 @dataclass(frozen=True, slots=True)
 class Held:
