@@ -165,6 +165,7 @@ class Account:
             failure = credentials_failure(error)
         else:
             client.meta.events.register("before-endpoint-resolution.s3", _to_region)
+            client.meta.events.register("choose-signer.s3.GetObject", _no_signer)
             return client
         raise failure
 
@@ -205,6 +206,13 @@ def _to_region(builtins: dict[str, object], **_: object) -> None:
     if region:
         builtins["AWS::Region"] = region
         builtins["AWS::S3::UseGlobalEndpoint"] = False
+
+
+def _no_signer(**_: object) -> object:
+    """Leave a url unsigned whose root alone is wanted; nothing else."""
+    from botocore import UNSIGNED
+
+    return UNSIGNED if _REGION.get("") else None
 
 
 def _expiry(credentials: object) -> float | None:

@@ -322,6 +322,7 @@ def test_lives_of_signatures():
     assert "X-Amz-Expires=60" in short.url
     assert short.until == 1048
     assert presign(url, None, "r", 0.0, 3600).url == url
+    assert "X-Amz-Date=19700101T001640Z" in plain.url
 
 
 def test_a_url_is_signed_anew_before_it_expires():
@@ -646,6 +647,7 @@ def test_options_that_cannot_be():
 
 
 def test_no_secret_shows_anywhere(caplog):
+    caplog.set_level("DEBUG")
     who = Credentials("CANARY-access", "CANARY-secret", "CANARY-token")
     with serve(credentials=who) as server:
         store = S3Store(options(server, who))
