@@ -13,6 +13,7 @@ import pytest
 
 import rangeio
 from rangeio.testing.server import RangeServer
+from rangeio.testing.sigv4 import Bucket, SigV4Server
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -123,11 +124,15 @@ def place(request):
             if kind == "http":
                 server = stack.enter_context(RangeServer({path.name: path.read_bytes()}))
                 return Place(server.at(path.name), None, server)
-            from rangeio.testing.sigv4 import SigV4Server
-
-            server = stack.enter_context(SigV4Server())
-            server.put("bucket", f"d/{path.name}", path.read_bytes())
-            return Place(f"s3://bucket/d/{path.name}", server.options, server)
+            bucket = Bucket(objects={f"d/{path.name}": path.read_bytes()})
+            server = stack.enter_context(SigV4Server({"bucket": bucket}))
+            options = {
+                "key": server.credentials.access,
+                "secret": server.credentials.secret,
+                "endpoint_url": server.url,
+                "client_kwargs": {"region_name": bucket.region},
+            }
+            return Place(f"s3://bucket/d/{path.name}", options, server)
 
         yield reach
 
