@@ -81,7 +81,7 @@ def windows(data: Bytes, starts: Offsets, size: int) -> Bytes:
     """A copy of the ``size`` bytes at each start, (starts, size); checked by the caller."""
     if not len(starts):
         return np.empty((0, size), np.uint8)
-    # numpy's sliding_window_view is the same view; making it takes longer than copying a small page.
+    # The same view as sliding_window_view, whose making takes longer than copying a small page.
     every: Bytes = np.ndarray((len(data) - size + 1, size), np.uint8, data.data, strides=(1, 1))
     return every[starts]
 
