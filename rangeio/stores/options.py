@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import urllib.request
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -83,14 +84,12 @@ def _setting(name: str, value: object, url: str, connect: dict[str, object]) -> 
 
 
 def _basic(value: object) -> str:
-    """The header line of an aiohttp.BasicAuth or a pair, "" for anything else."""
-    import aiohttp
-
-    if isinstance(value, aiohttp.BasicAuth):
-        return value.encode()
-    if isinstance(value, tuple | list) and len(value) == 2:
-        return aiohttp.BasicAuth(str(value[0]), str(value[1])).encode()
-    return ""
+    """The header line of a login and a password (aiohttp's BasicAuth is such a tuple), else ""."""
+    if not isinstance(value, tuple | list) or not 2 <= len(value) <= 3:
+        return ""
+    login, password, encoding = (*value, "latin1")[:3]
+    text = f"{login}:{password}".encode(str(encoding), "replace")
+    return f"Basic {base64.b64encode(text).decode()}"
 
 
 def _connect_s(value: object) -> float:
