@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
 
 import pyarrow as pa
 
 from rangeio.formats.lance.pages import LanceMeta, Pages
 from rangeio.formats.lance.v21 import assembly, decoding, planning
+from rangeio.formats.lance.v21.parts import Limits
 from rangeio.plan import DecodeUnit, Piece, Plan, Query, Rows, SharedLoad
 from rangeio.ranges import CostModel
 from rangeio.schema import Column, ColumnId
 from rangeio.steps import Steps
 
+_LIMITS = Limits()
 
+
+@dataclass(frozen=True, slots=True)
 class StructuralPages:
     """The pages of versions 2.1 and 2.2. A unit is a page of a leaf, or a part of one."""
+
+    limits: Limits = _LIMITS
 
     def needed(self, field: Column) -> Sequence[Column]:
         """The leaves: struct, list and map nodes have no physical column."""
@@ -25,7 +32,7 @@ class StructuralPages:
         self, metas: Mapping[ColumnId, LanceMeta], query: Query, cost: CostModel
     ) -> Steps[Plan]:
         """Rows to pages to exact bytes."""
-        return planning.plan(metas, query, cost)
+        return planning.plan(metas, query, cost, self.limits)
 
     def load(
         self, shared: SharedLoad, metas: Mapping[ColumnId, LanceMeta]

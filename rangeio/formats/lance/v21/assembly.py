@@ -6,6 +6,7 @@ grid. A flat column is its pieces, and nothing is copied.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -33,8 +34,8 @@ def assemble(
         return pa.nulls(0, field.type)
     parts = []
     for one in coarse:
-        a, b = int(one.rows.starts[0]), int(one.rows.stops[-1])
-        cursors = [_Cursor.over(_cut(column, a, b)) for column in columns]
+        cut = [_cut(column, _start(one), _stop(one)) for column in columns]
+        cursors = [_Cursor.over(leaf) for leaf in cut]
         parts.append(_build(field, cursors))
     return parts[0] if len(parts) == 1 else pa.chunked_array(parts, field.type)
 
@@ -56,11 +57,12 @@ def _ordinal(rows: Rows, pieces: Sequence[Piece]) -> list[Leaf]:
 
 def _cut(column: Sequence[Leaf], start: int, stop: int) -> Leaf:
     """The leaf's rows ``start..stop``, of one piece or joined from many."""
+    first = bisect_right(column, start, key=_stop)
+    last = bisect_left(column, stop, first, key=_start)
     found = []
-    for leaf in column:
-        part = leaf.rows.within(start, stop)
-        if len(part):
-            found.append(leaf.select(part))
+    for leaf in column[first:last]:
+        a, b = max(start, _start(leaf)), min(stop, _stop(leaf))
+        found.append(leaf.select(Rows.span(a, b)))
     if len(found) == 1:
         return found[0]
     return replace(
@@ -70,6 +72,14 @@ def _cut(column: Sequence[Leaf], start: int, stop: int) -> Leaf:
         rep=None if found[0].rep is None else np.concatenate([_rep(one) for one in found]),
         defs=_defs(found),
     )
+
+
+def _start(leaf: Leaf) -> int:
+    return int(leaf.rows.starts[0])
+
+
+def _stop(leaf: Leaf) -> int:
+    return int(leaf.rows.stops[-1])
 
 
 def _rep(leaf: Leaf) -> Levels:

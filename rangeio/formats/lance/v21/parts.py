@@ -11,14 +11,22 @@ from rangeio.plan import Rows
 from rangeio.ranges import ByteRange
 from rangeio.schema import ColumnId
 
-LARGE = 32 << 20
-"""A page beyond it is read in pieces, so that a scan needs little memory."""
 
-PIECE = 12 << 20
-"""Bytes of one piece of a large page, about."""
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How pages are cut.
 
-RUNS = 4
-"""Up to so many runs of rows, the boundaries of full-zip rows belong to the plan."""
+    large: bytes beyond which a page is read in pieces, so that a scan needs little memory.
+    piece: bytes of such a piece, about. runs: up to so many runs of rows, the ends of full-zip
+    rows are looked up by the plan; those of more are a hop of their unit. filled: bytes that a
+    unit of a constant page makes. pieces: units of one page, at most.
+    """
+
+    large: int = 32 << 20
+    piece: int = 12 << 20
+    runs: int = 4
+    filled: int = 8 << 20
+    pieces: int = 1 << 14
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +73,8 @@ class Spans:
 class Part:
     """One page and the rows that are asked of it.
 
-    order: of the leaf in the query. rows: top-level, in the file. scale: elements a row.
+    order: of the leaf in the query. rows: top-level, in the file. scale: elements a row. limits:
+    how it is cut.
     """
 
     leaf: ColumnId
@@ -75,6 +84,7 @@ class Part:
     outer: Layout
     rows: Rows
     scale: int
+    limits: Limits = Limits()
 
     @property
     def layout(self) -> MiniBlock | FullZip | Constant:

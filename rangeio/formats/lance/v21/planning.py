@@ -24,10 +24,8 @@ from rangeio.formats.lance.v21.arrays import row_size
 from rangeio.formats.lance.v21.chunks import ChunkTable, joined
 from rangeio.formats.lance.v21.layouts import Blob, Constant, FullZip, MiniBlock, layout_of
 from rangeio.formats.lance.v21.parts import (
-    LARGE,
-    PIECE,
-    RUNS,
     Chunked,
+    Limits,
     Part,
     Records,
     Spans,
@@ -40,13 +38,13 @@ from rangeio.schema import ColumnId
 from rangeio.steps import Steps, needs
 
 _LIGHT = 64 << 10
-_MOST_PIECES = 1 << 14
-_FILLED = 8 << 20
 
 
-def plan(metas: Mapping[ColumnId, LanceMeta], query: Query, cost: CostModel) -> Steps[Plan]:
+def plan(
+    metas: Mapping[ColumnId, LanceMeta], query: Query, cost: CostModel, limits: Limits
+) -> Steps[Plan]:
     """The units of a query; a hop only for the metadata of pages that are not read whole."""
-    every = list(_parts(metas, query))
+    every = list(_parts(metas, query, limits))
     indexed = _indexed(every, cost)
     asked = [_boundaries(part) if id(part) in indexed else () for part in every]
     got = yield from needs([at for ranges in asked for at in ranges], "lance.page_index")
@@ -62,7 +60,7 @@ def plan(metas: Mapping[ColumnId, LanceMeta], query: Query, cost: CostModel) -> 
     return Plan(tuple(unit for _, unit in units), tuple(shared))
 
 
-def _parts(metas: Mapping[ColumnId, LanceMeta], query: Query) -> Iterator[Part]:
+def _parts(metas: Mapping[ColumnId, LanceMeta], query: Query, limits: Limits) -> Iterator[Part]:
     order = 0
     for field in query.fields:
         for leaf, shape in shape_of(field):
@@ -75,7 +73,7 @@ def _parts(metas: Mapping[ColumnId, LanceMeta], query: Query) -> Iterator[Part]:
                 found += rows.count
                 layout = layout_of(page)
                 shape.check(layout.layers.kinds)
-                part = Part(leaf.id, order, number, page, layout, rows, shape.scale)
+                part = Part(leaf.id, order, number, page, layout, rows, shape.scale, limits)
                 _check_buffers(part)
                 yield part
             if found != query.rows.count:
@@ -113,8 +111,8 @@ def _check_zip(part: Part, layout: FullZip) -> None:
 def _indexed(parts: Sequence[Part], cost: CostModel) -> set[int]:
     """The parts (by identity) whose index the plan reads first."""
     able = [p for p in parts if not isinstance(p.layout, Constant) and _has_index(p)]
-    large = [p for p in able if p.size > LARGE]
-    partial = [p for p in able if not p.complete and p.size <= LARGE]
+    large = [p for p in able if p.size > p.limits.large]
+    partial = [p for p in able if not p.complete and p.size <= p.limits.large]
     whole = cost.seconds(1, sum(p.size for p in partial))
     exact = cost.seconds(2, sum(p.expected for p in partial))
     chosen = partial if large or exact < whole else []
@@ -136,7 +134,7 @@ def _boundaries(part: Part) -> tuple[ByteRange, ...]:
 
 def _entries_later(part: Part) -> bool:
     """Whether a full-zip part has too many runs of rows for the plan to look each up."""
-    return len(part.rows) > RUNS
+    return len(part.rows) > part.limits.runs
 
 
 def _entry(part: Part, first: int, stop: int | None = None) -> ByteRange:
@@ -154,7 +152,11 @@ def _marks(part: Part) -> list[int]:
     elements = part.elements
     for a, b in elements.runs():
         share = part.size * (b - a) // max(part.total, 1)
-        cuts = 1 if share <= LARGE else min(4 * share // PIECE, b - a, _MOST_PIECES)
+        cuts = (
+            1
+            if share <= part.limits.large
+            else min(4 * share // part.limits.piece, b - a, part.limits.pieces)
+        )
         found += sorted(
             {*(a + (b - a) * i // cuts // part.scale * part.scale for i in range(cuts))}
         )
@@ -225,9 +227,9 @@ def _filled(
         return
     value = len(layout.value or b"") + sum(at.size for at in part.page.buffers)
     size = max(row_size(kind), value, 1) * part.scale
-    step = max(_FILLED // size, 1)
+    step = max(part.limits.filled // size, 1)
     start, stop = int(part.rows.starts[0]), int(part.rows.stops[-1])
-    if (stop - start) // step > _MOST_PIECES:
+    if (stop - start) // step > part.limits.pieces:
         raise Unsupported(f"a constant page of {part.page.rows} rows of {size} bytes")
     for rows in _pieces(part.rows, range(start, stop, step)):
         yield _whole(part, rows, later)
@@ -237,8 +239,8 @@ def _records(part: Part, layout: FullZip, later: tuple[Later, ...]) -> Iterator[
     size = fullzip.record(layout) * part.scale
     base = part.page.buffers[0].start
     cuts: Sequence[int] = ()
-    if part.rows.count * size > LARGE:
-        step = max(PIECE // size, 1)
+    if part.rows.count * size > part.limits.large:
+        step = max(part.limits.piece // size, 1)
         cuts = range(int(part.rows.starts[0]), int(part.rows.stops[-1]), step)
     for rows in _pieces(part.rows, cuts):
         local = rows.shifted(-part.first)
@@ -272,13 +274,13 @@ def _spans(part: Part, views: Sequence[memoryview]) -> Iterator[DecodeUnit]:
 
 
 def _span_pieces(part: Part, at: Mapping[int, int]) -> Iterator[Rows]:
-    """The rows, cut at looked-up positions into pieces of about ``PIECE`` bytes."""
-    if sum(int(at[b] - at[a]) for a, b in part.elements.runs()) <= LARGE:
+    """The rows, cut at looked-up positions into pieces of about the limit."""
+    if sum(int(at[b] - at[a]) for a, b in part.elements.runs()) <= part.limits.large:
         yield part.rows
         return
     cuts, last = [], next(iter(at.values()))
     for element, position in at.items():
-        if position - last >= PIECE:
+        if position - last >= part.limits.piece:
             cuts.append(part.first + element // part.scale)
             last = position
     yield from _pieces(part.rows, cuts)
@@ -301,7 +303,7 @@ def _chunked(
     total = part.total
     index = views[1] if layout.indexed else None
     table = ChunkTable.parse(layout, views[0], index, chunks.size, total)
-    cuts = table.cuts(part.elements, PIECE) if part.size > LARGE else []
+    cuts = table.cuts(part.elements, part.limits.piece) if part.size > part.limits.large else []
     rows = list(_pieces(part.rows, [part.first + c // part.scale for c in cuts]))
     uses: tuple[object, ...] = ()
     last: tuple[ByteRange, ...] = part.buffers[2:]
