@@ -13,7 +13,7 @@ cdef extern from "fastlanes.h" nogil:
     uint64_t rangeio_load(const uint8_t *src)
     void rangeio_store(uint8_t *out, uint64_t word)
 
-REVISION = 2
+REVISION = 3
 
 
 # ---- FastLanes -----------------------------------------------------------------------------------

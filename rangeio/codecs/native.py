@@ -13,7 +13,7 @@ from typing import Protocol, cast
 from rangeio.codecs.bounds import Bytes, Levels, Offsets, Words
 from rangeio.errors import RequestError
 
-REVISION = 2
+REVISION = 3
 
 
 class Kernels(Protocol):
@@ -100,8 +100,8 @@ class Kernels(Protocol):
         words: Words,
         out_offsets: Offsets,
         out: Bytes,
-    ) -> None:
-        """Control words, offsets and value bytes of entries that were measured."""
+    ) -> bool:
+        """Control words, offsets and value bytes; False where they are not what was measured."""
 
     def unravel_list(
         self,

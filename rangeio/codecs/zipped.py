@@ -127,7 +127,9 @@ def _walk(
     words = np.empty(int(cuts[-1]), np.uint32)
     offsets = np.empty(visible + 1 if width else 0, np.int64)
     out = bounds.room(size, "zipped values")
-    (_fill if kernels is None else kernels.zipped_fill)(*shape, words, offsets, out)
+    fill = _fill if kernels is None else kernels.zipped_fill
+    if not fill(*shape, words, offsets, out):
+        raise Corrupt("zipped rows changed while they were read")
     return Entries(*_levels(words, control), cuts, visible), offsets, out
 
 
@@ -213,7 +215,7 @@ def _fill(
     words: ControlWords,
     offsets: Offsets,
     out: Bytes,
-) -> None:
+) -> bool:
     raw = data.data
     entry = slot = place = 0
     offsets[:1] = 0
@@ -225,3 +227,4 @@ def _fill(
             entry, slot, place = entry + 1, slot + seen, place + size
             if seen and width:
                 offsets[slot] = place
+    return True

@@ -194,3 +194,21 @@ def test_kernel_and_twin_agree_on_flipped_bytes(
     assert answers[0] == answers[1]
     if not flips:
         assert isinstance(answers[0], tuple)
+
+
+def test_rows_that_changed_since_they_were_measured_are_told(both: tuple[Kernels, None]) -> None:
+    """A mapped file may change between the two passes; the second writes no further than it may."""
+    kernel, _ = both
+    control = Control(0, 1, 1)
+    data, starts, stops = zip_rows([[(0, 0, b"abc"), (0, 1, b"")]], control, 4)
+    at, end = np.array(starts), np.array(stops)
+    shape = (at, end, control.cut, 4, 0)
+    words, offsets = np.zeros(2, np.uint32), np.zeros(3, np.int64)
+    assert kernel.zipped_fill(data, *shape, words, offsets, np.zeros(3, np.uint8))
+    assert offsets.tolist() == [0, 3, 3]
+    for smaller in (
+        (words[:1], offsets, np.zeros(3, np.uint8)),
+        (words, offsets[:2], np.zeros(3, np.uint8)),
+        (words, offsets, np.zeros(2, np.uint8)),
+    ):
+        assert not kernel.zipped_fill(data, *shape, *smaller)
