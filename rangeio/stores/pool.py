@@ -45,6 +45,8 @@ class Pool:
         try:
             async with asyncio.timeout(self._connect.connect_s):
                 wire = await (self._tunnel(place) if self._proxy else self._direct(place))
+        except StoreError:
+            raise
         except TimeoutError:
             broken = TimedOut("no connection in time")
         except OSError as error:

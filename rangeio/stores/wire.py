@@ -152,6 +152,8 @@ class Wire(asyncio.BufferedProtocol):
             size = min(size, held)
             into[:size] = self._scratch[self._lo : self._lo + size]
             self._lo += size
+            if self._lo == self._hi:
+                self._lo = self._hi = 0
         else:
             size = await self._wait(into[:size])
         self._left -= size
@@ -235,6 +237,8 @@ class Wire(asyncio.BufferedProtocol):
             if 0 <= end <= self._lo + most:
                 line = bytes(self._scratch[self._lo : end])
                 self._lo = end + len(mark)
+                if self._lo == self._hi:
+                    self._lo = self._hi = 0
                 return line
             held = self._hi - self._lo
             if end >= 0 or held >= min(SCRATCH, most + len(mark)):

@@ -1,0 +1,469 @@
+"""The HTTP store: what it sends, what it follows, what it never tells."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime
+import ipaddress
+import pickle
+import socket
+import ssl
+import traceback
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from rangeio.errors import (
+    Denied,
+    NotFound,
+    RequestError,
+    ServerFault,
+    StoreError,
+    Throttled,
+    TimedOut,
+    Unreachable,
+)
+from rangeio.ranges import ByteRange, Suffix
+from rangeio.stores.http import Connect, HttpStore
+from rangeio.stores.refusal import Refusal, seconds_after
+from rangeio.stores.store import Reply
+from rangeio.stores.url import redact
+from rangeio.testing.server import Fault, RangeServer
+
+DATA = bytes(range(256)) * 40
+AT = ByteRange(256, 512)
+
+
+@pytest.fixture
+def server() -> Iterator[RangeServer]:
+    with RangeServer({"o": DATA, "a b/ü=%": DATA}) as server:
+        yield server
+
+
+@asynccontextmanager
+async def opened(**settings: object) -> AsyncIterator[HttpStore]:
+    store = HttpStore(**settings)  # type: ignore[arg-type]
+    try:
+        yield store
+    finally:
+        await store.close()
+
+
+async def body(reply: Reply) -> bytes:
+    assert reply.body is not None
+    into = memoryview(bytearray(reply.size or 0))
+    got = 0
+    while got < len(into):
+        got += await reply.body.receive(into[got:])
+    reply.body.close(reuse=True)
+    return bytes(into)
+
+
+def test_a_range(server: RangeServer) -> None:
+    async def main() -> None:
+        async with opened(headers={"X-Mine": "yes"}) as store:
+            reply = await store.get(server.at("o"), AT, if_match='"v1"')
+            assert (reply.at, reply.total, reply.tag, reply.size) == (AT, len(DATA), '"v1"', 256)
+            assert (reply.status, reply.whole, reply.encoding) == (206, False, "")
+            assert await body(reply) == DATA[256:512]
+            (asked,) = server.log
+            assert asked.headers == {
+                "host": f"127.0.0.1:{server.port}",
+                "range": "bytes=256-511",
+                "accept-encoding": "identity",
+                "user-agent": "rangeio",
+                "x-mine": "yes",
+                "if-match": '"v1"',
+            }
+
+    asyncio.run(main())
+
+
+def test_a_suffix_and_a_whole_object(server: RangeServer) -> None:
+    async def main() -> None:
+        async with opened() as store:
+            reply = await store.get(server.at("o"), Suffix(1 << 20))
+            assert reply.at == ByteRange(0, len(DATA))
+            assert await body(reply) == DATA
+            server.script.add(Fault(ignore_range=True))
+            reply = await store.get(server.at("o"), AT)
+            assert (reply.status, reply.whole, reply.at) == (200, True, ByteRange(0, len(DATA)))
+            assert await body(reply) == DATA
+
+    asyncio.run(main())
+
+
+def test_an_encoded_url_is_sent_as_it_is(server: RangeServer) -> None:
+    async def main() -> None:
+        async with opened() as store:
+            target = "/a%20b/%C3%BC=%25?X-Sig=a%2Fb%2b&c=d%20e#part"
+            await body(await store.get(server.url + target, AT))
+            assert server.log[0].target == target.removesuffix("#part")
+            for url in (
+                "http://h/a b",
+                "http://h/ü",
+                "http://h/\r\nX: y",
+                "ftp://h/",
+                "http:///x",
+                "x",
+            ):
+                with pytest.raises(RequestError):
+                    await store.get(url, AT)
+            for headers in ({"A\r\nB": "c"}, {"A": "b\r\nC: d"}, {"A": "\0"}, {"": "x"}):
+                with pytest.raises(RequestError):
+                    await store.send(server.at("o"), headers, AT)
+            assert len(server.log) == 1
+
+    asyncio.run(main())
+
+
+def test_connections_are_kept(server: RangeServer) -> None:
+    async def main() -> None:
+        async with opened() as store:
+            for _ in range(5):
+                await body(await store.get(server.at("o"), AT))
+            server.script.add(Fault(status=404, code="NoSuchKey"))
+            server.script.add(Fault(status=416))
+            with pytest.raises(NotFound):
+                await store.get(server.at("o"), AT)
+            assert (await store.get(server.at("o"), AT)).status == 416
+            await body(await store.get(server.at("o"), AT))
+            assert len({r.peer for r in server.log}) == 1
+
+    asyncio.run(main())
+
+
+def test_idle_connections_are_closed(server: RangeServer) -> None:
+    async def main() -> None:
+        async with opened(connect=Connect(keepalive_s=0.05)) as store:
+            await body(await store.get(server.at("o"), AT))
+            await asyncio.sleep(0.2)
+            assert not server.connections
+            await body(await store.get(server.at("o"), AT))
+
+    asyncio.run(main())
+
+
+def test_a_connection_that_the_server_closed_is_not_used(server: RangeServer) -> None:
+    async def main() -> None:
+        async with opened() as store:
+            await body(await store.get(server.at("o"), AT))
+            server._loop.call_soon_threadsafe(lambda: [c.close() for c in list(server.connections)])
+            await asyncio.sleep(0.1)
+            await body(await store.get(server.at("o"), AT))
+
+    asyncio.run(main())
+
+
+def test_a_long_refusal_is_read_in_part(server: RangeServer) -> None:
+    async def main() -> None:
+        async with opened() as store:
+            server.script.add(Fault(status=403, code="A" * 60 + " " * 200_000))
+            with pytest.raises(Denied):
+                await store.get(server.at("o"), AT)
+            await asyncio.sleep(0.05)
+            assert not server.connections
+
+    asyncio.run(main())
+
+
+def test_a_new_loop_gets_new_connections(server: RangeServer) -> None:
+    store = HttpStore()
+
+    async def main() -> None:
+        await body(await store.get(server.at("o"), AT))
+        await store.close()
+
+    asyncio.run(main())
+    asyncio.run(main())
+
+
+# ---- redirects ---------------------------------------------------------------------------------
+
+
+def test_a_redirect_within_the_host(server: RangeServer) -> None:
+    async def main() -> None:
+        async with opened(headers={"Authorization": "Bearer s"}) as store:
+            server.script.add(Fault(status=302, location="/o"))
+            reply = await store.get(f"{server.url}/elsewhere", AT, if_match='"v1"')
+            assert await body(reply) == DATA[256:512]
+            assert server.log[1].headers["authorization"] == "Bearer s"
+            assert server.log[1].if_match == '"v1"'
+
+    asyncio.run(main())
+
+
+def test_a_redirect_to_another_host_takes_no_credential_along(server: RangeServer) -> None:
+    async def main() -> None:
+        headers = {"Authorization": "Bearer s", "X-Api-Key": "s", "Cookie": "s"}
+        with RangeServer({"o": DATA}) as other:
+            async with opened(headers=headers) as store:
+                server.script.add(Fault(status=307, location=other.at("o")))
+                url = server.at("o").replace("//", "//user:secret@")
+                reply = await store.get(url, AT, if_match='"v1"')
+                assert await body(reply) == DATA[256:512]
+                assert server.log[0].headers["authorization"] == "Bearer s"
+                assert set(other.log[0].headers) == {
+                    "host", "range", "accept-encoding", "user-agent", "if-match",
+                }  # fmt: skip
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    "location",
+    ["", "ftp://127.0.0.1/x", "file:///etc/passwd", "http://u:p@127.0.0.1/", "//[x/"],
+)
+def test_a_redirect_to_nowhere(server: RangeServer, location: str) -> None:
+    async def main() -> None:
+        async with opened() as store:
+            server.script.add(Fault(status=302, location=location))
+            with pytest.raises(ServerFault) as caught:
+                await store.get(server.at("o"), AT)
+            assert not caught.value.transient
+            assert len(server.log) == 1
+
+    asyncio.run(main())
+
+
+def test_redirects_end(server: RangeServer) -> None:
+    async def main() -> None:
+        async with opened() as store:
+            server.script.add(Fault(status=301, location="/o"), 100)
+            with pytest.raises(ServerFault):
+                await store.get(server.at("o"), AT)
+            assert len(server.log) == 6
+            with pytest.raises(ServerFault):
+                await store.send(server.at("o"), {}, AT)
+            assert len(server.log) == 7
+
+    asyncio.run(main())
+
+
+# ---- TLS, proxies, addresses -------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A PEM file with a key and a certificate for 127.0.0.1 that signs itself."""
+    x509 = pytest.importorskip("cryptography.x509")
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "test")])
+    now = datetime.datetime.now(datetime.UTC)
+    address = x509.IPAddress(ipaddress.ip_address("127.0.0.1"))
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(now - datetime.timedelta(days=1))
+        .not_valid_after(now + datetime.timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([address]), False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), True)
+        .sign(key, hashes.SHA256())
+    )
+    path = tmp_path_factory.mktemp("tls") / "both.pem"
+    pem = serialization.Encoding.PEM
+    plain = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    path.write_bytes(key.private_bytes(pem, *plain) + made.public_bytes(pem))
+    return path
+
+
+@pytest.fixture
+def secure(certificate: Path) -> Iterator[RangeServer]:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    with RangeServer({"o": DATA * 100}, tls=context) as server:
+        yield server
+
+
+def test_tls(secure: RangeServer, certificate: Path) -> None:
+    async def main() -> None:
+        for connect in (Connect(ca_file=str(certificate)), Connect(verify=False)):
+            async with opened(connect=connect) as store:
+                for _ in range(3):
+                    reply = await store.get(secure.at("o"), ByteRange(10, 1_000_000))
+                    assert await body(reply) == (DATA * 100)[10:1_000_000]
+        assert len({r.peer for r in secure.log}) == 2
+        async with opened() as store:
+            with pytest.raises(Unreachable, match="certificate is not trusted") as caught:
+                await store.get(secure.at("o"), AT)
+            assert not caught.value.transient
+
+    asyncio.run(main())
+
+
+def test_no_redirect_from_https_to_http(
+    secure: RangeServer, server: RangeServer, certificate: Path
+) -> None:
+    async def main() -> None:
+        async with opened(connect=Connect(ca_file=str(certificate))) as store:
+            secure.script.add(Fault(status=302, location=server.at("o")))
+            with pytest.raises(ServerFault, match="https to http"):
+                await store.get(secure.at("o"), AT)
+            server.script.add(Fault(status=302, location=secure.at("o")))
+            assert await body(await store.get(server.at("o"), AT)) == DATA[256:512]
+
+    asyncio.run(main())
+
+
+def test_a_proxy_for_http(server: RangeServer) -> None:
+    async def main() -> None:
+        # The server stands in for the proxy: it is asked for the whole url.
+        server.put("http://nowhere.invalid:81/o", DATA)
+        proxy = server.url.replace("//", "//user:pass@")
+        connect = Connect(proxy=proxy, proxy_headers=(("X-Hop", "1"),))
+        async with opened(connect=connect) as store:
+            reply = await store.get("http://nowhere.invalid:81/o?q=1", AT)
+            assert await body(reply) == DATA[256:512]
+            (asked,) = server.log
+            assert asked.target == "http://nowhere.invalid:81/o?q=1"
+            assert asked.headers["host"] == "nowhere.invalid:81"
+            assert asked.headers["proxy-authorization"] == "Basic dXNlcjpwYXNz"
+            assert asked.headers["x-hop"] == "1"
+            assert "pass" not in repr(store)
+
+    asyncio.run(main())
+
+
+def test_a_proxy_for_https(secure: RangeServer, certificate: Path) -> None:
+    heads: list[bytes] = []
+
+    async def pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while data := await reader.read(65536):
+            writer.write(data)
+        writer.close()
+
+    async def tunnel(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        heads.append(await reader.readuntil(b"\r\n\r\n"))
+        if b"dXNlcjpwYXNz" not in heads[-1]:
+            writer.write(b"HTTP/1.1 407 No\r\nContent-Length: 0\r\n\r\n")
+            writer.close()
+            return
+        there = await asyncio.open_connection("127.0.0.1", secure.port)
+        writer.write(b"HTTP/1.1 200 Connected\r\n\r\n")
+        await asyncio.gather(pump(reader, there[1]), pump(there[0], writer))
+
+    async def main() -> None:
+        proxy = await asyncio.start_server(tunnel, "127.0.0.1", 0)
+        where = f"127.0.0.1:{proxy.sockets[0].getsockname()[1]}"
+        async with proxy:
+            connect = Connect(proxy=f"http://user:pass@{where}", ca_file=str(certificate))
+            async with opened(connect=connect, headers={"X-Secret": "s"}) as store:
+                for _ in range(2):
+                    reply = await store.get(secure.at("o"), ByteRange(10, 500_000))
+                    assert await body(reply) == (DATA * 100)[10:500_000]
+            (head,) = heads
+            assert head.startswith(b"CONNECT 127.0.0.1:%d HTTP/1.1\r\n" % secure.port)
+            assert b"X-Secret" not in head
+            assert "proxy-authorization" not in secure.log[0].headers
+            async with opened(connect=Connect(proxy=f"http://{where}", verify=False)) as store:
+                with pytest.raises(Denied, match="407"):
+                    await store.get(secure.at("o"), AT)
+            await asyncio.sleep(0.05)
+
+    asyncio.run(main())
+
+
+def test_private_addresses_can_be_refused(server: RangeServer) -> None:
+    async def main() -> None:
+        async with opened(connect=Connect(public_only=True)) as store:
+            for host in (
+                "127.0.0.1",
+                "localhost",
+                "169.254.169.254",
+                "10.0.0.1",
+                "[::1]",
+                "0.0.0.0",
+            ):
+                with pytest.raises(Denied, match="private"):
+                    await store.get(f"http://{host}:{server.port}/o", AT)
+            assert not server.log
+
+    asyncio.run(main())
+
+
+def test_connecting_takes_no_longer_than_allowed() -> None:
+    async def main() -> None:
+        # It accepts, as the kernel does, and never answers the TLS greeting.
+        with socket.create_server(("127.0.0.1", 0)) as mute:
+            async with opened(connect=Connect(connect_s=0.1)) as store:
+                with pytest.raises(TimedOut, match="no connection in time"):
+                    await store.get(f"https://127.0.0.1:{mute.getsockname()[1]}/o", AT)
+
+    asyncio.run(main())
+
+
+# ---- refusals and secrets ----------------------------------------------------------------------
+
+
+def test_retry_after() -> None:
+    now = "Wed, 21 Oct 2015 07:28:00 GMT"
+    assert seconds_after("120") == 120.0
+    assert seconds_after("99999999999999999999") == 86_400.0
+    assert seconds_after("Wed, 21 Oct 2015 07:28:30 GMT", now) == 30.0
+    assert seconds_after("Wed, 21 Oct 2015 07:27:00 GMT", now) == 0.0
+    for nonsense in ("", "soon", "-1", "1.5", "²", "Wed, 99 Oct 2015 07:28:30 GMT"):
+        assert seconds_after(nonsense, now) is None
+    assert seconds_after("Wed, 21 Oct 2015 07:28:30 GMT", "") is None
+
+
+def test_what_a_refusal_means() -> None:
+    busy = Refusal(503, {"retry-after": "3"}, "<Error><Code>SlowDown</Code></Error>").error("u")
+    assert isinstance(busy, Throttled)
+    assert (busy.retry_after, busy.transient) == (3.0, True)
+    assert "SlowDown" in str(busy)
+    again = pickle.loads(pickle.dumps(Refusal(501, {}, "").error("http://h/o?s=1", AT)))
+    assert (again.transient, again.url, again.at) == (False, "http://h/o", AT)
+
+
+def test_urls_are_shown_without_secrets() -> None:
+    for url, shown in {
+        "https://u:p@h:1/a/b?x=1#y": "https://h:1/a/b",
+        "s3://b/k": "s3://b/k",
+        "https://u:p@h": "https://h",
+        "https://u:p/x@h/a": "https://u:p/x@h/a",
+        "https://h/a@b?c@d": "https://h/a@b",
+        "/tmp/x": "/tmp/x",
+        "": "",
+    }.items():
+        assert redact(url) == shown
+
+
+SECRET = "canary-7f3a"
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        Fault(status=403, code=SECRET.replace("-", "")[:3]),
+        Fault(status=302, location=f"ftp://x/{SECRET}"),
+        Fault(reset=True),
+        Fault(garbage=b"nonsense " + SECRET.encode() + b"\r\n\r\n"),
+        Fault(status=503),
+    ],
+)
+def test_no_secret_gets_out(server: RangeServer, fault: Fault) -> None:
+    async def main() -> None:
+        url = f"http://u:{SECRET}@127.0.0.1:{server.port}/o?X-Signature={SECRET}"
+        headers = {"Authorization": SECRET, "X-Key": SECRET}
+        async with opened(headers=headers) as store:
+            server.script.add(fault)
+            with pytest.raises(StoreError) as caught:
+                await store.get(url, AT)
+            error = caught.value
+            shown = "".join(traceback.format_exception(error))
+            told = (shown, repr(store), repr(error), str(error), repr(error.__dict__))
+            assert not any(SECRET in one for one in told)
+            assert SECRET.encode() not in pickle.dumps(error)
+            assert error.url == server.at("o")
+            with pytest.raises(TypeError, match="pickle"):
+                pickle.dumps(store)
+
+    asyncio.run(main())
