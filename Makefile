@@ -35,7 +35,7 @@ test-localstack: $(STAMP) ## the store suite against LocalStack, run without doc
 	$(BIN)/python localstack/run.py --test
 
 fuzz: $(STAMP) ## the hostile-bytes tests at their full length (minutes)
-	RANGEIO_FUZZ=full $(PYTEST) -n 2 tests/formats tests/codecs
+	RANGEIO_FUZZ=full $(PYTEST) -n 2 tests/lance tests/codecs
 
 lint: $(STAMP) ## ruff and mypy --strict
 	$(BIN)/ruff check $(LINTED)
