@@ -28,6 +28,7 @@ MAY_IMPORT = {
     "ranges": (),
     "steps": ("ranges",),
     "environment": ("errors",),
+    "__main__": ("cli",),
     "formats": PURE,
     "formats.format": PURE,
     "formats.sparsefile": (*PURE, "formats.format"),
