@@ -91,28 +91,39 @@ def coalesce(wants: Iterable[ByteRange], policy: Coalescing) -> list[ByteRange]:
         return [w for w in dict.fromkeys(ordered) if w.start < w.stop]
     gap, limit, amplification = policy.gap, policy.span, policy.amplification
     merged: list[ByteRange] = []
-    last: ByteRange | None = None  # the want that is the open span, while it is one alone
     start = stop = useful = -1
+    for piece in _united(ordered):
+        a, b = piece.start, piece.stop
+        span = b - start
+        if (
+            merged
+            and a - stop <= gap
+            and span <= limit
+            and (a == stop or span <= amplification * (useful + b - a))
+        ):
+            useful += b - a
+            merged[-1] = ByteRange(start, b)
+        else:
+            start, useful = a, b - a
+            merged.append(piece)
+        stop = b
+    return merged
+
+
+def _united(ordered: Sequence[ByteRange]) -> list[ByteRange]:
+    """The unions of what overlaps, without the empty ones: no policy parts them."""
+    united: list[ByteRange] = []
+    stop = -1
     for want in ordered:
         a, b = want.start, want.stop
         if b <= stop or a == b:
             continue
-        span = b - start
-        if a < stop or (
-            a - stop <= gap
-            and span <= limit
-            and start >= 0
-            and (a == stop or span <= amplification * (useful + b - a))
-        ):
-            useful += b - max(stop, a)
-            stop, last = b, None
+        if a < stop:
+            united[-1] = ByteRange(united[-1].start, b)
         else:
-            if start >= 0:
-                merged.append(last or ByteRange(start, stop))
-            start, stop, useful, last = a, b, b - a, want
-    if start >= 0:
-        merged.append(last or ByteRange(start, stop))
-    return merged
+            united.append(want)
+        stop = b
+    return united
 
 
 def split(at: ByteRange, span: int) -> list[ByteRange]:

@@ -121,7 +121,8 @@ def truth(value, op: str, wanted) -> bool:
         return False
     if op in COMPARE:
         return COMPARE[op](value, wanted)
-    return (repr(value) in map(repr, wanted)) == (op == "in")
+    found = repr(value) in map(repr, wanted) if isinstance(value, float) else value in wanted
+    return found == (op == "in")
 
 
 def expected(table: pa.Table, filters) -> list[bool]:
