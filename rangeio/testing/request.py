@@ -68,7 +68,9 @@ def asked(text: str, total: int) -> tuple[int, int] | None:
         size = int(last)
         return (max(0, total - size), total) if size and total else None
     start = int(first)
-    stop = int(last) + 1 if last.strip() else total
+    if not last.strip():
+        return (start, total) if start < total else None
+    stop = int(last) + 1
     if stop <= start:
         raise ValueError(text)
     return (start, min(stop, total)) if start < total else None
