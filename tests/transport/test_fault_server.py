@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import rangeio.testing
 from rangeio.testing.server import Fault, RangeServer
 
 DATA = bytes(range(256)) * 4
@@ -98,7 +100,10 @@ def test_a_process_of_its_own(tmp_path: Path) -> None:
     (tmp_path / "served" / "o").write_bytes(DATA)
     (tmp_path / "secret").write_bytes(b"outside")
     words = [sys.executable, "-m", "rangeio.testing.server", "--delay-ms", "1", "served"]
-    with subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE, text=True) as process:
+    found = {**os.environ, "PYTHONPATH": str(Path(rangeio.testing.__path__[0]).parents[1])}
+    with subprocess.Popen(
+        words, cwd=tmp_path, env=found, stdout=subprocess.PIPE, text=True
+    ) as process:
         try:
             assert process.stdout is not None
             port = int(process.stdout.readline())
