@@ -357,6 +357,7 @@ def _register_options() -> None:
     blob = texts(pa.large_binary(), lambda i, r: b"%d" % r * (r % 90))
     case("blob", blob, blob="true", most=2000)
     case("blob_null", masked(blob), blob="true", most=2000)
+    case("blob_all_null", lambda n, _: pa.nulls(n, pa.large_binary()), blob="true", most=2000)
 
 
 def _register_extensions() -> None:
@@ -372,6 +373,44 @@ def _register_extensions() -> None:
     case("extension_in_struct", inside, most=2000)
 
 
+def _register_corners() -> None:
+    """Shapes that make the writer choose layouts which nothing above makes it choose."""
+    later = ("2.1", "2.2")
+    wide = pa.list_(pa.float32(), 200)
+    case("fsl200_no_items", nested(wide, lambda i, r: [None] * 200), versions=later, most=50)
+    case("fsl4_no_items", nested(pa.list_(pa.int32(), 4), lambda i, r: [None] * 4), versions=later)
+    flags = pa.list_(pa.bool_(), 4001)
+    bits = lambda i, r: [(r + k) % 3 == 0 for k in range(4001)]  # noqa: E731
+    case("fsl4001_bool", nested(flags, bits), versions=later, most=20)
+    holes = lambda i, r: [None if k % 5 == 0 else k % 3 == 0 for k in range(4001)]  # noqa: E731
+    case("fsl4001_bool_null_items", nested(flags, holes), versions=later, most=20)
+    tensors = nested(pa.list_(wide), lambda i, r: [None, [1.5] * 200, None][: r % 4])
+    case("list_fsl200_null", tensors, versions=later, most=200)
+    mixed = pa.struct([("x", pa.int64()), ("y", pa.string()), ("z", pa.large_binary())])
+    row = lambda i, r: {"x": i, "y": f"{r}" * 9, "z": b"z" * (r % 7)}  # noqa: E731
+    case("packed_strings", nested(mixed, row), versions=("2.2",), most=2000, packed="true")
+    rare = nested(mixed, lambda i, r: None if r % 3 == 0 else row(i, r))
+    case("packed_strings_null", rare, versions=("2.2",), most=2000, packed="true")
+    pair = pa.struct([("x", pa.int64()), ("y", pa.float32())])
+    few = nested(pair, lambda i, r: None if r % 3 == 0 else {"x": i, "y": r / 3})
+    case("packed_null", few, versions=later, most=2000, packed="true")
+    payload = pa.field("b", pa.large_binary(), metadata={"lance-encoding:blob": "true"})
+    holder = pa.struct([payload, pa.field("k", pa.int32())])
+    blobs = nested(holder, lambda i, r: None if r % 4 == 0 else {"b": b"p" * (r % 90), "k": i})
+    case("struct_blob_null", blobs, versions=later, most=2000)
+    one = pa.dictionary(pa.int32(), pa.string())
+    same = lambda n, _: pa.array(["only"] * n).dictionary_encode().cast(one)  # noqa: E731
+    case("dict_constant", same)
+    many = texts(pa.string(), lambda i, r: f"{i:07d}" * 50)
+    case("dict_unique_long", lambda n, g: many(n, g).dictionary_encode(), most=2000)
+    ints64 = pa.list_(pa.struct([("n", pa.null()), ("k", pa.int8())]))
+    case("list_struct_nulls", nested(ints64, lambda i, r: [{"k": r % 9}] * (r % 3)), versions=later)
+    case("struct_null_type", nested(pa.struct([("n", pa.null())]), lambda i, r: {}), versions=later)
+    deep = pa.list_(pa.large_list(pa.struct([("l", pa.list_(pa.string())), ("k", pa.int32())])))
+    tree = lambda i, r: [None, [], [{"l": ["a", None][: r % 3], "k": r % 5}, None]][: r % 4]  # noqa: E731
+    case("list_list_struct_list", nested(deep, tree), versions=later, most=2000)
+
+
 for _register in (
     _register_numbers,
     _register_times,
@@ -384,5 +423,6 @@ for _register in (
     _register_fixed,
     _register_options,
     _register_extensions,
+    _register_corners,
 ):
     _register()
