@@ -59,7 +59,15 @@ def _primitive(kind: pa.DataType, values: Fixed | Bits, bitmap: pa.Buffer | None
     found = 1 if isinstance(values, Bits) else 8 * values.size
     if width != found or pa.types.is_nested(kind):
         raise Corrupt(f"values of {found} bits for a column of {kind}")
-    return pa.Array.from_buffers(kind, values.count, [bitmap, pa.py_buffer(values.data)])
+    return pa.Array.from_buffers(kind, values.count, [bitmap, pa.py_buffer(_aligned(values))])
+
+
+def _aligned(values: Fixed | Bits) -> Bytes:
+    """The bytes where Arrow may read them by the word; a copy where a range began elsewhere."""
+    words = isinstance(values, Fixed) and values.size % 2 == 0
+    if words and values.data.__array_interface__["data"][0] % 8:
+        return values.data.copy()
+    return values.data
 
 
 def _varied(kind: pa.DataType, values: Varied, bitmap: pa.Buffer | None) -> pa.Array:

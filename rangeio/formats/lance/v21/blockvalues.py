@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rangeio.codecs import blocks, bounds, fastlanes, fsst, rle, variable
+from rangeio.codecs import blocks, bounds, fastlanes, rle, variable
 from rangeio.codecs.bounds import Bytes, Levels, Offsets
 from rangeio.errors import Corrupt, Truncated
 from rangeio.formats.lance.v21.chunkvalues import Buffers, words
@@ -16,7 +16,6 @@ from rangeio.formats.lance.v21.encodings import (
     Encoding,
     FixedList,
     Flat,
-    Fsst,
     General,
     InlineBitpacked,
     Runs,
@@ -36,13 +35,6 @@ def decode(encoding: Encoding, data: Bytes, count: int) -> Values:
         return decode(encoding.values, np.frombuffer(raw, np.uint8), count)
     if isinstance(encoding, Variable):
         return _variable(data, count)
-    if isinstance(encoding, Fsst):
-        codes = decode(encoding.values, data, count)
-        if not isinstance(codes, Varied):
-            raise unsupported(encoding.values, "FSST codes")
-        table = fsst.SymbolTable.parse(memoryview(encoding.table))
-        out, offsets = fsst.decode(table, codes.data, codes.offsets)
-        return Varied(offsets, out)
     if isinstance(encoding, FixedList) and not encoding.nullable:
         if count > MOST // encoding.size:
             raise Corrupt(f"{count} lists of {encoding.size} items in one block")

@@ -203,6 +203,8 @@ def _transposed(encoding: Transposed, one: Buffers, counts: Offsets) -> Values:
 def _fixed_list(encoding: FixedList, buffers: Sequence[Buffers], counts: Offsets) -> Values:
     inner = _times(counts, encoding.size)
     validity = None
+    if isinstance(encoding.values, Same) and not encoding.nullable:
+        raise Corrupt("fixed-size lists of nulls without their validity")
     if encoding.nullable:
         buffers[0].hold((inner + 7) // 8, "validity")
         validity = bits.unpack_bits(buffers[0].data, buffers[0].starts, inner)

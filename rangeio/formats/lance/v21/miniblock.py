@@ -64,6 +64,8 @@ def decode(
         leaf = Leaf(held, 1, layout.layers.kinds, values, None, above)
     else:
         leaf = _trimmed(layout, chunks, parts, rep, defs, values, total)
+    if leaf.rows == elements:
+        return leaf
     return leaf.pick(elements, ordinals(leaf.rows, elements))
 
 

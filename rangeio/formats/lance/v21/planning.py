@@ -37,7 +37,7 @@ from rangeio.ranges import ByteRange, CostModel
 from rangeio.schema import ColumnId
 from rangeio.steps import Steps, needs
 
-_LIGHT = 64 << 10
+_LIGHT = 16 << 10
 
 
 def plan(
