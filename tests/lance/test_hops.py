@@ -195,11 +195,12 @@ def test_a_similar_schema_is_caught(change: Callable[[pa.Table], pa.Table], vers
         second = Session(encoded(changed, version), hint=hint, tail=hint.tail)
         assumed = second.format.assumed(second.table)
         assert isinstance(assumed, Schema)
+        steps = {
+            "columns": second.format.columns(second.table, [assumed[0]]),
+            "schema": second.format.schema(second.table),
+        }
         with pytest.raises(Stale):
-            if ask == "schema":
-                second.memory.run(second.format.schema(second.table))
-            else:
-                second.memory.run(second.format.columns(second.table, [assumed[0]]))
+            second.memory.run(steps[ask])
 
 
 def test_other_counts_and_versions_are_not_assumed() -> None:

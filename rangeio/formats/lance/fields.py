@@ -54,6 +54,7 @@ def schema(encoded: bytes, offset: int, version: tuple[int, int], num_columns: i
     message = parse(MESSAGES.Schema, encoded, "the schema", offset)
     fields: Sequence[Any] = list(message.fields)
     tree = _Tree.flat(fields) or _Tree.nested(fields, offset)
+    _distinct(fields, offset)
     maker = _Maker(fields, tree, version, num_columns, offset)
     metadata = {k.encode(): bytes(v) for k, v in message.metadata.items()}
     return Schema([fields[i].name for i in tree.roots], maker, metadata=metadata)
@@ -179,7 +180,7 @@ class _Maker:
         return Column(
             ColumnId(field.id, path),
             kind,
-            field.nullable,
+            field.nullable or pa.types.is_null(kind),
             children=() if self._whole(i) else children,
             metadata=metadata,
             payload=payload,
@@ -199,6 +200,14 @@ class _Maker:
         if children or logical == "struct":
             return branch(logical, children)
         return leaf(logical)
+
+
+def _distinct(fields: Sequence[Any], offset: int) -> None:
+    """Raise Corrupt where two fields are the same: of one id, one name and one parent."""
+    if len({f.id for f in fields}) < len(fields):
+        keys = {(f.id, f.parent_id, f.name) for f in fields}
+        if len(keys) < len(fields):
+            raise Corrupt("two fields of one id, name and parent", offset=offset)
 
 
 def _marked(field: Any, what: str) -> bool:

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from rangeio.errors import Corrupt
-from rangeio.formats.lance.v20.arrays import masked, variable
+from rangeio.formats.lance.v20.arrays import is_variable, masked, variable
 from rangeio.formats.lance.v20.encodings import Node
 from rangeio.formats.lance.v20.page import read
 from rangeio.formats.lance.v20.span import Span
@@ -22,7 +22,11 @@ def blobs(node: Node, kind: pa.DataType, span: Span, limit: int) -> Steps[pa.Arr
 
     Nothing at position 0 is empty, nothing at another position is null.
     """
+    if not is_variable(kind):
+        raise Corrupt(f"blobs of the type {kind}")
     found = yield from read(node, _DESCRIPTOR, span)
+    if found.null_count:
+        found = found.fill_null({"position": 1, "size": 0})
     at = found.field(0).to_numpy(zero_copy_only=False)
     size = found.field(1).to_numpy(zero_copy_only=False)
     bound = np.uint64(limit)
