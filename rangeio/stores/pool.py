@@ -6,6 +6,9 @@ import asyncio
 import ipaddress
 import socket
 import ssl
+from typing import cast
+
+from aiohappyeyeballs import AddrInfoType, start_connection
 
 from rangeio.errors import Denied, StoreError, TimedOut, Unreachable
 from rangeio.stores.connect import Connect
@@ -78,17 +81,19 @@ class Pool:
         return header_lines(headers)
 
     async def _direct(self, place: Place) -> Wire:
-        host = place.host
-        if self._connect.public_only:
-            host = await self._public(place)
-        _, wire = await self._loop.create_connection(
-            lambda: self._wire(place),
-            host,
-            place.port,
-            ssl=self._tls() if place.tls else None,
-            server_hostname=place.host if place.tls else None,
-            happy_eyeballs_delay=_EYEBALLS_S,
-        )
+        found = await self._addresses(place)
+        # The loop's own happy eyeballs lose the socket where they are cancelled at the wrong time.
+        sock = await start_connection(found, happy_eyeballs_delay=_EYEBALLS_S, loop=self._loop)
+        try:
+            _, wire = await self._loop.create_connection(
+                lambda: self._wire(place),
+                sock=sock,
+                ssl=self._tls() if place.tls else None,
+                server_hostname=place.host if place.tls else None,
+            )
+        except BaseException:
+            sock.close()
+            raise
         return wire
 
     async def _tunnel(self, place: Place) -> Wire:
@@ -120,13 +125,12 @@ class Pool:
             raise
         return wire
 
-    async def _public(self, place: Place) -> str:
-        """A checked address of the host: the name is not asked a second time."""
+    async def _addresses(self, place: Place) -> list[AddrInfoType]:
+        """The addresses of the host, looked up once: those that are checked are those used."""
         found = await self._loop.getaddrinfo(place.host, place.port, type=socket.SOCK_STREAM)
-        hosts = [str(one[4][0]) for one in found]
-        if not hosts or any(is_private(host) for host in hosts):
+        if self._connect.public_only and any(is_private(str(one[4][0])) for one in found):
             raise Denied("the url leads to a private address")
-        return hosts[0]
+        return cast("list[AddrInfoType]", found)
 
     def _wire(self, place: Place) -> Wire:
         return Wire(lambda wire: self._back(place, wire), self._wires.discard)
