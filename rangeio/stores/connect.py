@@ -14,7 +14,7 @@ class Connect:
     in ``cert_file``. proxy: url of an HTTP proxy. proxy_headers: sent to the proxy alone.
     connect_s: seconds that name lookup, TCP and TLS may take together. keepalive_s: seconds that
     an idle connection is kept. public_only: refuse to connect to loopback, link-local and private
-    addresses, for urls that come from others.
+    addresses, for urls that come from others; behind a proxy that is the proxy's to do.
     """
 
     verify: bool = True

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 
-import numpy as np
-
 from rangeio.errors import TimedOut
 from rangeio.ranges import ByteRange, Suffix
+from rangeio.transport.buffers import Buffers
 from rangeio.transport.source import Source
 
 NEVER = float("inf")
@@ -22,6 +21,7 @@ class Flight:
     """
 
     __slots__ = (
+        "_buffers",
         "_cancelling",
         "_task",
         "asked",
@@ -50,7 +50,9 @@ class Flight:
         into: memoryview | None,
         begun: float,
         end: float,
+        buffers: Buffers,
     ) -> None:
+        self._buffers = buffers
         self.source = source
         self.asked: ByteRange | Suffix = at
         self.at: ByteRange | None = at if isinstance(at, ByteRange) else None
@@ -90,8 +92,7 @@ class Flight:
         """Where the bytes go that are still missing; made here if the caller brought no buffer."""
         if self.buffer is None:
             assert self.at is not None, "a buffer is made for a known number of bytes"
-            # Not a bytearray: numpy does not clear what is about to be written.
-            self.buffer = np.empty(self.at.size, np.uint8).data
+            self.buffer = self._buffers.take(self.at.size)
         return self.buffer[self.got :] if self.got else self.buffer
 
     def whole(self, last: memoryview) -> memoryview:

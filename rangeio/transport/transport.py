@@ -6,12 +6,11 @@ import asyncio
 import random
 from urllib.parse import urlsplit
 
-import numpy as np
-
 from rangeio.errors import BadRows, RangeIOError, ShortReply, StoreError, Throttled
 from rangeio.ranges import ByteRange, CostModel, Suffix
 from rangeio.stores.store import Reply
 from rangeio.transport.budget import RetryBudget
+from rangeio.transport.buffers import Buffers
 from rangeio.transport.check import Head, check, refused
 from rangeio.transport.clock import Clock, LoopClock
 from rangeio.transport.endpoint import Endpoint
@@ -32,6 +31,7 @@ class Transport:
     """Fetches ranges: validated, pinned, retried, bounded in number and in time.
 
     One a process, used on one loop. ``clock`` and ``rng`` stand in for time and chance in tests.
+    ``buffers`` gives memory for bodies to who brings his own.
     """
 
     def __init__(
@@ -48,6 +48,7 @@ class Transport:
         self._budget = RetryBudget(self.policy, rng or random.Random())  # noqa: S311 - jitter
         self._watch = Watch(self._clock, self.policy)
         self._gate = Gate(self.limits.in_flight)
+        self.buffers = Buffers()
         self._endpoints: dict[tuple[str, str], Endpoint] = {}
 
     async def get(
@@ -64,8 +65,8 @@ class Transport:
     ) -> Received:
         """The bytes of ``at``, of the version that ``source`` is pinned to.
 
-        into: a writable buffer of exactly ``at.size`` bytes to receive them; its content is
-        undefined after an error. deadline: seconds that all attempts may take together. A suffix
+        into: a writable buffer of exactly ``at.size`` bytes to receive them; after an error it is
+        of no use any more, a read that was given up may still write to it. deadline: seconds that all attempts may take together. A suffix
         longer than the object is the whole object. The first reply sets the source's pin and size.
         Raises StoreError, or BadRows for a range outside the object.
         """
@@ -75,7 +76,7 @@ class Transport:
         begun = self._now()
         total_s = self.policy.total_s
         end = begun + (total_s if deadline is None else min(deadline, total_s))
-        flight = Flight(source, at, into, begun, end)
+        flight = Flight(source, at, into, begun, end, self.buffers)
         self._watch.add(flight)
         try:
             return await self._persist(flight)
@@ -96,7 +97,8 @@ class Transport:
         return self._endpoint(source).learnt.cost(source.profile.cost)
 
     async def close(self) -> None:
-        """Stop its timers; GETs in flight go on."""
+        """Stop its timers and free what memory it keeps; GETs in flight go on."""
+        self.buffers.clear()
         self._watch.stop()
 
     async def _persist(self, flight: Flight) -> Received:
@@ -245,7 +247,7 @@ class Transport:
 
     async def _cut(self, flight: Flight, reply: Reply, head: Head) -> memoryview:
         """The asked part of a small object that came whole."""
-        every = np.empty(head.body, np.uint8).data
+        every = self.buffers.take(head.body)
         await self._receive(flight, reply, every, keep=False)
         room = flight.room()
         room[:] = every[head.skip : head.skip + head.at.size]
