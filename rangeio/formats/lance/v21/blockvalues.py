@@ -25,6 +25,7 @@ from rangeio.formats.lance.v21.encodings import (
 )
 from rangeio.formats.lance.v21.values import MOST, Fixed, FixedLists, Values, Varied
 
+_MOST_ZEROS = 1 << 24  # values of a block that takes no bytes
 _RUN = 255  # the most that one byte of run length makes
 
 
@@ -75,8 +76,9 @@ def _chain(data: Bytes, bits: int, count: int) -> list[int]:
 
 def _outline(encoding: Bitpacked, data: Bytes, count: int) -> Fixed:
     """Blocks of one width; the rest is one more block, or raw words where the size says so."""
-    assert isinstance(encoding.values, Flat)
-    width, size = encoding.values.bits, encoding.bits // 8
+    width, size = encoding.width, encoding.bits // 8
+    if not width and count > _MOST_ZEROS:
+        raise Corrupt(f"{count} values without a byte")
     full, rest = divmod(count, fastlanes.BLOCK)
     if full * 128 * width > len(data):
         raise Corrupt(f"{count} values of {width} bits in {len(data)} bytes")
@@ -131,9 +133,9 @@ def _head(data: Bytes, at: int, size: int) -> bytes:
 def levels(encoding: Encoding, chunks: Buffers, counts: Offsets) -> Levels:
     """The 16-bit levels of all chunks, one after the other."""
     if isinstance(encoding, Bitpacked) and encoding.bits == 16:
-        assert isinstance(encoding.values, Flat)
-        width = encoding.values.bits
-        return fastlanes.unpack_levels(chunks.data, chunks.starts, chunks.sizes, counts, width)
+        return fastlanes.unpack_levels(
+            chunks.data, chunks.starts, chunks.sizes, counts, encoding.width
+        )
     if isinstance(encoding, Flat) and encoding.bits == 16:
         chunks.hold(counts * 2, "level")
         return variable.gather(chunks.data, chunks.starts, counts * 2).view("<u2")
@@ -149,7 +151,7 @@ def levels(encoding: Encoding, chunks: Buffers, counts: Offsets) -> Levels:
 def one_level(encoding: Encoding, data: Bytes, count: int) -> Levels:
     """The 16-bit levels of one buffer."""
     if isinstance(encoding, Same) and encoding.value is not None and len(encoding.value) == 2:
-        if count > 1 << 16:
+        if count > _MOST_ZEROS:
             raise Corrupt(f"{count} levels without a byte")
         return np.full(count, int.from_bytes(encoding.value, "little"), np.uint16)
     found = decode(encoding, data, count)

@@ -35,10 +35,10 @@ class Same:
 
 @dataclass(frozen=True, slots=True)
 class Bitpacked:
-    """FastLanes blocks of one width, which the message gives."""
+    """FastLanes blocks of values of ``bits`` bits, packed to ``width``, which may be 0."""
 
     bits: int
-    values: Encoding
+    width: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,11 +146,11 @@ def optional(message: Any, name: str) -> Encoding | None:
     return parse(getattr(message, name)) if message.HasField(name) else None
 
 
-def _flat(message: Any) -> Flat:
+def _flat(message: Any, least: int = 1) -> Flat:
     bits = int(message.bits_per_value)
     if message.HasField("data"):
         raise Unsupported("a flat encoding with a compressed buffer")
-    if not 0 < bits <= WIDEST:
+    if not least <= bits <= WIDEST:
         raise Corrupt(f"flat values of {bits} bits")
     return Flat(bits)
 
@@ -179,10 +179,13 @@ def _inline(message: Any) -> InlineBitpacked:
 
 def _outline(message: Any) -> Bitpacked:
     bits = _word(int(message.uncompressed_bits_per_value))
-    values = parse(message.values)
-    if not isinstance(values, Flat) or values.bits > bits:
+    if message.values.WhichOneof("compression") != "flat":
         raise Unsupported("bit packing whose packed values are not flat")
-    return Bitpacked(bits, values)
+    # Zeros alone are packed to no bits at all.
+    values = _flat(message.values.flat, least=0)
+    if values.bits > bits:
+        raise Corrupt(f"values of {bits} bits packed to {values.bits}")
+    return Bitpacked(bits, values.bits)
 
 
 def _general(message: Any) -> General:
