@@ -10,6 +10,7 @@ import numpy as np
 
 from rangeio.engine.budget import Ticket
 from rangeio.engine.flights import Cause, Flight, Flights, Pinned
+from rangeio.engine.spans import Spans
 from rangeio.ranges import ByteRange, Suffix
 from rangeio.steps import Need
 from rangeio.transport.trace import GetRecord
@@ -93,7 +94,8 @@ class Lease:
             flights = self._claim(open_, cause, asked.gap)
             for flight in flights:
                 await asyncio.shield(flight.task)
-            built = iter([self._built(at, p, flights) for at, p in zip(open_, parts, strict=True)])
+            landed = Spans[Flight].of((flight.at, flight) for flight in flights)
+            built = iter([self._built(at, p, landed) for at, p in zip(open_, parts, strict=True)])
             found = [next(built) if view is None else view for view in found]
         if ranges and not flights:
             self._answered(ranges, cause)
@@ -127,9 +129,7 @@ class Lease:
             return _NOTHING
         return self._flights.cache.find(self._of.version, at)
 
-    def _claim(
-        self, ranges: Sequence[ByteRange], cause: Cause, gap: int | None
-    ) -> list[Flight]:
+    def _claim(self, ranges: Sequence[ByteRange], cause: Cause, gap: int | None) -> list[Flight]:
         """Every flight that brings a byte of ``ranges``. No await: nobody can claim in between."""
         flights: dict[Flight, None] = {}
         for one in self._planned:
@@ -162,13 +162,20 @@ class Lease:
         return get.flight
 
     def _built(
-        self, at: ByteRange, held: Sequence[tuple[ByteRange, memoryview]], flights: Sequence[Flight]
+        self,
+        at: ByteRange,
+        held: Sequence[tuple[ByteRange, memoryview]],
+        landed: Spans[Flight],
     ) -> memoryview:
         """The bytes of one range, copied only where they came in more than one piece."""
-        for flight in flights:
+        found = landed.covering(at)
+        if found is not None:
+            return self._own(found[1].view(at), found[1])
+        # Rare, so slow and sure: a planned GET may reach over a flight that another reader began.
+        for _, flight in landed:
             if flight.at.covers(at):
                 return self._own(flight.view(at), flight)
-        pieces = [*held, *((f.at, f.data) for f in flights if f.data is not None)]
+        pieces = [*held, *((f.at, f.view(f.at)) for _, f in landed)]
         return joined(at, sorted(pieces, key=lambda piece: piece[0].start))
 
     def _own(self, view: memoryview, flight: Flight) -> memoryview:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Generic, TypeVar
 
 from rangeio.ranges import ByteRange
@@ -23,6 +23,14 @@ class Spans(Generic[V]):
     def __init__(self) -> None:
         self._starts: list[int] = []
         self._entries: list[tuple[ByteRange, V]] = []
+
+    @classmethod
+    def of(cls, entries: Iterable[tuple[ByteRange, V]]) -> Spans[V]:
+        """The spans of many entries at once: one sort."""
+        spans: Spans[V] = cls()
+        spans._entries = sorted(entries, key=lambda entry: entry[0].start)
+        spans._starts = [at.start for at, _ in spans._entries]
+        return spans
 
     def __len__(self) -> int:
         return len(self._entries)

@@ -9,7 +9,7 @@ from rig import PROFILE, Rig, seeded
 
 from rangeio.engine.budget import Lane, Ticket
 from rangeio.engine.flights import Cause, Pinned
-from rangeio.engine.lease import Lease
+from rangeio.engine.lease import Lease, Planned
 from rangeio.ranges import ByteRange
 from rangeio.steps import Need
 from rangeio.transport.source import Source
@@ -85,6 +85,28 @@ def test_held_bytes_are_not_fetched_again_not_even_as_a_gap():
         await rig.settled()
 
     run(work, cache=1 << 20)
+
+
+def test_bytes_under_a_flight_of_another_reader_are_found():
+    async def work(rig):
+        ask, _ = reader(rig)
+        flights, lane = rig.engine.flights, Lane(always=True)
+        source = Source(rig.store, "o", "test://o", PROFILE, rig.pin, rig.size)
+        of = Pinned(source, "v", Trace(), itertools.count(1))
+        wide = Planned(at(0, 1000))
+        wide.left = 1
+        lease = Lease(flights, of, Ticket(lane), [wide])
+        inner = asyncio.ensure_future(ask(at(50, 60)))
+        while not rig.store.in_flight:
+            await asyncio.sleep(0)
+        need = Need((at(70, 80), at(55, 65), at(0, 1000)), "test")
+        views = await lease.fetch(need, Cause("test", of.hop()))
+        assert [bytes(v) for v in views] == [DATA[r.start : r.stop] for r in need.ranges]
+        (await inner).release()
+        lease.release()
+        await rig.settled()
+
+    run(work)
 
 
 def test_needs_of_one_hop_coalesce():
