@@ -190,6 +190,22 @@ EDITS: dict[str, tuple[Callable[[object], object], type[FormatError], str]] = {
 }
 
 
+def test_pages_that_share_their_bytes() -> None:
+    page = (1000, flat(64), [bytes(8000)])
+    file = single("int64", [page])
+    file.rows = 50_000
+
+    def column(out: bytearray, leaf: Leaf) -> bytes:
+        message = MESSAGES.ColumnMetadata.FromString(Handmade._column(file, out, leaf))
+        for _ in range(49):
+            message.pages.add().CopyFrom(message.pages[0])
+        return message.SerializeToString()
+
+    file._column = column
+    with pytest.raises(Corrupt, match="more bytes than the file"):
+        read(file.encode())
+
+
 @pytest.mark.parametrize("name", EDITS)
 def test_column_metadata_that_lies(name: str) -> None:
     edit, error, words = EDITS[name]

@@ -122,6 +122,8 @@ def test_ids_may_be_arbitrary() -> None:
         (({"logical_type": "dict:string"},), 1, Corrupt),
         (({"logical_type": "dict:string:string:false"},), 1, Corrupt),
         (({"logical_type": "int64"}, {"parent_id": 0}), 1, Corrupt),
+        (({"logical_type": "fixed_size_list:struct:x"}, {"parent_id": 0}), 1, Corrupt),
+        (({"name": "a", "id": 1}, {"name": "a", "id": 1}), 2, Corrupt),
         (({"logical_type": "map"}, {"parent_id": 0}), 1, Corrupt),
         (({"logical_type": "list"}, {"parent_id": 0}, {"parent_id": 0}), 2, Corrupt),
         (

@@ -23,6 +23,17 @@ def test_all_rows(corpus: Corpus, name: str, version: str, rows: int) -> None:
     same(memory(path).read(), expected(path))
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["f64_null", "string_unique_null", "list_string_null", "list_struct", "fsl4_f32_null_both"],
+)
+def test_100k_rows(corpus: Corpus, name: str) -> None:
+    path = corpus.path(name, "2.0", 100_000)
+    same(memory(path).read(), expected(path))
+    rows = np.arange(3, 100_000, 1017)
+    same(memory(path).read(rows=Rows.of(rows)), expected(path, rows=rows.tolist()))
+
+
 def slices(rows: int) -> list[slice]:
     cuts = [(0, 1), (rows // 3, rows // 3 + 100), (rows - 1, rows), (1, rows - 1), (7, 8), (5, 13)]
     return [slice(a, b) for a, b in cuts if 0 <= a < b <= rows]

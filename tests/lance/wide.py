@@ -28,9 +28,9 @@ def wide(count: int, version: str) -> bytes:
     return encoded(columns(count), version)
 
 
-def encoded(content: pa.Table, version: str) -> bytes:
+def encoded(content: pa.Table, version: str, **options: object) -> bytes:
     """The bytes of a file that pylance writes of a table."""
     with TemporaryDirectory() as folder:
         path = Path(folder) / "wide.lance"
-        write(path, content, version)
+        write(path, content, version, **options)
         return path.read_bytes()

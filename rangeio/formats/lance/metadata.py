@@ -67,6 +67,9 @@ class Metadata:
             pages.append(page)
         if first >= _MOST_ROWS:
             raise Corrupt(f"{what} claims {first} rows", offset=offset)
+        # Pages that share bytes would make far more of them than the file holds.
+        if len(pages) > 1 and sum(b.size for p in pages for b in p.buffers) > self.limit:
+            raise Corrupt(f"{what} has pages of more bytes than the file", offset=offset)
         return tuple(pages), blob, len(data)
 
     def _blob(self, encoding: Any, what: str, offset: int) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import pyarrow as pa
 
-from rangeio.errors import Corrupt, Unsupported
+from rangeio.errors import Corrupt, FormatError, Unsupported
 
 _PLAIN: dict[str, pa.DataType] = {
     "null": pa.null(),
@@ -40,9 +40,14 @@ def leaf(logical: str) -> pa.DataType:
     kind, _, rest = logical.partition(":")
     if kind not in _PARAMETRIC or logical.count(":") > _MOST_PARTS:
         raise Unsupported(f"the logical type {logical[:100]!r} is not supported")
+    return _made(logical, _PARAMETRIC[kind], rest)
+
+
+def _made(logical: str, make: Callable[[str], pa.DataType], rest: str) -> pa.DataType:
+    """The type that the words behind the first colon make; Corrupt where they make none."""
     try:
-        return _PARAMETRIC[kind](rest)
-    except Unsupported:
+        return make(rest)
+    except FormatError:
         raise
     except (ValueError, TypeError, OverflowError, pa.ArrowException) as error:
         raise Corrupt(f"{logical[:100]!r} is no logical type: {error}") from None
@@ -59,7 +64,8 @@ def branch(logical: str, children: Sequence[pa.Field]) -> pa.DataType:
             make = pa.large_list if logical.startswith("large") else pa.list_
             return make(children[0])
         if logical.startswith("fixed_size_list:struct:"):
-            return pa.list_(children[0], _count(logical.rpartition(":")[2]))
+            size = logical.rpartition(":")[2]
+            return _made(logical, lambda rest: pa.list_(children[0], _count(rest)), size)
     raise Corrupt(f"the logical type {logical[:100]!r} cannot have {len(children)} children")
 
 
