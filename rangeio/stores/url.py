@@ -6,13 +6,15 @@ from __future__ import annotations
 def redact(url: str) -> str:
     """The url without userinfo, query and fragment: fit for errors, logs, traces and reprs.
 
-    Works on any text, never raises: what cannot be parsed is cut at the first ``?`` or ``#``, and
-    all before the last ``@`` of the authority is dropped.
+    Works on any text, never raises. A path without a scheme is left as it is: its ``?`` and ``#``
+    are part of a file's name.
     """
-    cut = min((i for i in (url.find("?"), url.find("#")) if i >= 0), default=len(url))
-    url = url[:cut]
     scheme, mark, rest = url.partition("://")
     if not mark:
         return url
-    authority, slash, path = rest.partition("/")
+    shown = rest.partition("#")[0].partition("?")[0]
+    authority, slash, path = shown.partition("/")
+    if not slash and "@" in rest[len(shown) :]:
+        # An unescaped mark in a password, or a query right after the host: nobody can tell.
+        return f"{scheme}://"
     return f"{scheme}://{authority.rpartition('@')[2]}{slash}{path}"

@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple
 
 from rangeio.ranges import ByteRange
 from rangeio.stores.store import Store
+from rangeio.stores.url import redact
 from rangeio.transport.endpoint import Endpoint
 from rangeio.transport.gate import Gate
 from rangeio.transport.profile import Profile
@@ -16,8 +17,9 @@ from rangeio.transport.profile import Profile
 class Source:
     """Where one file's bytes come from; one an opened file, for its limits live here.
 
-    url: redacted. pin: the version tag that every reply must carry; None until the first reply
-    sets it, "" where the store gives none. size: of the object, None until the first reply tells.
+    url: for errors and traces, redacted here. pin: the version tag that every reply must carry;
+    None until the first reply sets it, "" where the store gives none. size: of the object, None
+    until the first reply tells.
     endpoint, gate: the transport's own.
     """
 
@@ -29,6 +31,9 @@ class Source:
     size: int | None = None
     endpoint: Endpoint | None = field(default=None, repr=False)
     gate: Gate | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        self.url = redact(self.url)
 
     @property
     def consistency(self) -> Literal["strong", "weak", "none"]:

@@ -66,13 +66,16 @@ class Transport:
         """The bytes of ``at``, of the version that ``source`` is pinned to.
 
         into: a writable buffer of exactly ``at.size`` bytes to receive them; after an error it is
-        of no use any more, a read that was given up may still write to it. deadline: seconds that all attempts may take together. A suffix
-        longer than the object is the whole object. The first reply sets the source's pin and size.
+        of no use any more, for a read that was given up may still write to it. deadline: seconds
+        that all attempts may take together. A suffix longer than the object is the whole object.
+        The first reply sets the source's pin and size.
         Raises StoreError, or BadRows for a range outside the object.
         """
         at = _within(source, at)
         if isinstance(at, ByteRange) and at.start == at.stop:
             return Received(_EMPTY, at, source.size or 0, source.pin or "")
+        if into is not None and (isinstance(at, Suffix) or len(into) != at.size):
+            raise ValueError(f"a buffer of {len(into)} bytes for {at}")
         begun = self._now()
         total_s = self.policy.total_s
         end = begun + (total_s if deadline is None else min(deadline, total_s))

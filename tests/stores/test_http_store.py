@@ -265,7 +265,10 @@ def test_urls_are_shown_without_secrets() -> None:
         "https://u:p@h": "https://h",
         "https://u:p/x@h/a": "https://u:p/x@h/a",
         "https://h/a@b?c@d": "https://h/a@b",
-        "/tmp/x": "/tmp/x",
+        "https://h?x=1": "https://h",
+        "https://u:p#x@h/a": "https://",
+        "https://h?x=a@b/c": "https://",
+        "/tmp/x?y#z": "/tmp/x?y#z",
         "": "",
     }.items():
         assert redact(url) == shown

@@ -101,6 +101,9 @@ def test_into(trips: Trips, run) -> None:
             assert buffer[100:2_000_100] == LARGE[5:2_000_005] == received.data
             assert not any(buffer[:100])
             assert not any(buffer[2_000_100:])
+            for at in (ByteRange(0, 9), ByteRange(0, 11)):
+                with pytest.raises(ValueError, match="a buffer of 10 bytes"):
+                    await trip.get(at, memoryview(bytearray(10)))
 
     run(main)
 
