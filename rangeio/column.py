@@ -12,7 +12,7 @@ from rangeio.formats.format import PageInfo
 from rangeio.predicate import Statistics
 from rangeio.reading import column_of
 from rangeio.request import RowWords
-from rangeio.schema import Column
+from rangeio.schema import Column, ColumnId
 
 if TYPE_CHECKING:
     from rangeio.file import File
@@ -63,13 +63,8 @@ class ColumnReader:
     @property
     def pages(self) -> Sequence[PageInfo]:
         """The pages of every physical column below, in order."""
-        handle = self._file._handle
-
-        async def work() -> list[PageInfo]:
-            metas = await handle.metas(handle.format.needed(self._column))
-            return [page for meta in metas.values() for page in handle.format.pages(meta)]
-
-        return self._file._run(work())
+        found = pages_of(self._file, [self._column])
+        return [page for pages in found.values() for page in pages]
 
     def read(self, rows: RowWords | None = None) -> pa.ChunkedArray:
         """The column's values, opened along its path as far as structs go."""
@@ -82,3 +77,15 @@ class ColumnReader:
 
     def __repr__(self) -> str:
         return f"<rangeio.ColumnReader {self.name}: {self.type} of {self._file.url}>"
+
+
+def pages_of(file: File, columns: Sequence[Column]) -> dict[ColumnId, Sequence[PageInfo]]:
+    """The pages of every physical column at or below these, by its id: one hop of metadata."""
+    handle = file._handle
+
+    async def work() -> dict[ColumnId, Sequence[PageInfo]]:
+        wanted = [one for column in columns for one in handle.format.needed(column)]
+        metas = await handle.metas(wanted)
+        return {name: handle.format.pages(meta) for name, meta in metas.items()}
+
+    return file._run(work())

@@ -86,6 +86,22 @@ class File:
         return self._handle.of.source.pin or ""
 
     @property
+    def consistency(self) -> str:
+        """What holds the ranges together: "strong", "weak", or "none" but the size."""
+        return self._handle.of.source.consistency
+
+    @property
+    def version(self) -> str:
+        """The format's version, "" where it has none."""
+        return self._handle.table.version
+
+    @property
+    def metadata_size(self) -> int | None:
+        """Bytes of the file that are no data, None where that is not known."""
+        found = self._handle.table.metadata_size
+        return found if found >= 0 else None
+
+    @property
     def num_rows(self) -> int:
         """Top-level rows."""
         return self._run(self._handle.num_rows())

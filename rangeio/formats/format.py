@@ -74,6 +74,16 @@ class Table(Protocol):
         ...
 
     @property
+    def version(self) -> str:
+        """The format's version, as its users call it; "" where there is none."""
+        ...
+
+    @property
+    def metadata_size(self) -> int:
+        """Bytes of the file that are no data, or -1 where that is not known."""
+        ...
+
+    @property
     def choice(self) -> str:
         """In words: what the cost model chose while opening, and why. Empty: no choice."""
         ...

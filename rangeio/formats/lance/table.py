@@ -82,6 +82,18 @@ class LanceTable:
         found = self.memo.descriptor
         return len(found.schema) if found else -1
 
+    @property
+    def version(self) -> str:
+        """What users call the version: a file says 0.3 of itself where it is 2.0."""
+        major, minor = self.footer.version
+        return "2.0" if (major, minor) == (0, 3) else f"{major}.{minor}"
+
+    @property
+    def metadata_size(self) -> int:
+        """From the schema or the first column's metadata to the end of the file."""
+        footer = self.footer
+        return self.size - min(self.described.start, footer.column_meta_start, footer.cmo_start)
+
     def metadata(self, index: int) -> ByteRange:
         """Where the metadata of a physical column lies."""
         if not 0 <= index < len(self.offsets):
