@@ -141,26 +141,25 @@ def _parsed(
     table: LanceTable, columns: Sequence[Column], parts: Sequence[memoryview]
 ) -> dict[ColumnId, LanceMeta]:
     reader = Metadata(table.footer.version, table.footer.end)
+    descriptor = table.memo.descriptor
     found: dict[ColumnId, LanceMeta] = {}
     left = iter(parts)
     for column in columns:
-        offset = table.metadata(physical(column).index).start
+        own = physical(column)
+        offset = int(table.offsets[own.index, 0])
         data = next(left)
-        below = next(left) if physical(column).paired else None
+        below = next(left) if own.paired else None
         meta = found[column.id] = reader.column(column, data, offset, below)
-        _agrees(table, meta, offset)
+        if descriptor is not None and not own.inner and meta.rows != descriptor.rows:
+            raise _disagrees(meta, descriptor, offset)
     return found
 
 
-def _agrees(table: LanceTable, meta: LanceMeta, offset: int) -> None:
+def _disagrees(meta: LanceMeta, descriptor: Descriptor, offset: int) -> Corrupt:
     """Pages hold as many rows as the file says it has; below a list or fixed-size list they may
     count items, which whoever plans compares with the asked rows."""
-    descriptor = table.memo.descriptor
-    if descriptor is None or physical(meta.column).inner:
-        return
-    if meta.rows != descriptor.rows:
-        raise Corrupt(
-            f"the pages of column {meta.column.id.name!r} hold {meta.rows} rows, the file has "
-            f"{descriptor.rows}",
-            offset=offset,
-        )
+    return Corrupt(
+        f"the pages of column {meta.column.id.name!r} hold {meta.rows} rows, the file has "
+        f"{descriptor.rows}",
+        offset=offset,
+    )

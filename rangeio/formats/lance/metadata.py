@@ -90,7 +90,7 @@ class Metadata:
         return blob
 
     def _page(self, raw: Any, first: int, what: str, offset: int) -> Page:
-        starts, sizes = raw.buffer_offsets, raw.buffer_sizes
+        starts, sizes = list(raw.buffer_offsets), list(raw.buffer_sizes)
         if len(starts) != len(sizes):
             raise Corrupt(f"{what} counts its buffers twice and differently", offset=offset)
         buffers = []
