@@ -69,6 +69,7 @@ def test_a_blocking_call_on_the_portals_own_thread_is_refused():
     mine.stop()
 
 
+@pytest.mark.filterwarnings("ignore:lance is not fork-safe:UserWarning")
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 def test_a_forked_child_makes_its_own():
     assert portal().run(answer(1)) == 1
