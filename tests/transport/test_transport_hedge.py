@@ -182,8 +182,10 @@ def test_cancelling_and_timing_out_end_both(run) -> None:
     async def main() -> None:
         race = await warm(Policy(hedge=True, first_byte_s=2.0, attempts=1))
         race.store.delays = [5.0, 5.0]
+        begun = race.clock.now()
         with pytest.raises(TimedOut):
             await race.get()
+        assert race.clock.now() - begun == pytest.approx(2.0)
         assert race.store.cancelled == 2
         race.store.delays = [1.5, 1.5]
         task = asyncio.ensure_future(race.get())
