@@ -61,14 +61,32 @@ def ends(raw: npt.NDArray[np.uint64], span: Span, adjustment: int, most: int) ->
     rows = span.rows
     if not len(rows):
         return Ends(np.zeros(1, np.int64), rows, None)
-    null = raw >= np.uint64(adjustment) if adjustment else np.zeros(len(raw), bool)
-    edge = raw - np.where(null, np.uint64(adjustment), np.uint64(0))
+    null = raw >= np.uint64(adjustment) if adjustment else None
+    edge = raw
+    if null is not None and null.any():
+        edge = raw - null * np.uint64(adjustment)
+    else:
+        null = None
     if rows.starts[0] == 0:
         edge = np.concatenate((np.zeros(1, np.uint64), edge))
-        null = np.concatenate(([False], null))
+        null = None if null is None else np.concatenate(([False], null))
     if len(edge) and edge.max() > most:
         raise Corrupt(f"an entry that ends at {edge.max()}, behind {most}")
-    at = edge.astype(np.int64)
+    return _one(edge.view(np.int64), null) if len(rows) == 1 else _many(edge, null, rows)
+
+
+def _one(at: Offsets, null: npt.NDArray[np.bool_] | None) -> Ends:
+    """The ends of one run: the entry before it, then its own."""
+    if (at[1:] < at[:-1]).any():
+        raise Corrupt("entries that fall")
+    valid = None if null is None else ~null[1:]
+    runs = Rows(at[:1], at[-1:])
+    return Ends(at - at[0] if at[0] else at, runs, None if valid is None or valid.all() else valid)
+
+
+def _many(edge: npt.NDArray[np.uint64], null: npt.NDArray[np.bool_] | None, rows: Rows) -> Ends:
+    """The ends of runs, each with the entry before it."""
+    at = edge.view(np.int64)
     counts = rows.stops - rows.starts
     head = np.cumsum(counts + 1) - (counts + 1)
     own = np.ones(len(at), bool)
@@ -78,9 +96,9 @@ def ends(raw: npt.NDArray[np.uint64], span: Span, adjustment: int, most: int) ->
         raise Corrupt("entries that fall")
     offsets = np.zeros(len(sizes) + 1, np.int64)
     np.cumsum(sizes, out=offsets[1:])
-    valid = ~null[own]
+    valid = None if null is None else ~null[own]
     runs = Rows(at[head], at[head + counts])
-    return Ends(offsets, runs, None if valid.all() else valid)
+    return Ends(offsets, runs, None if valid is None or valid.all() else valid)
 
 
 def plain(node: Node) -> Flat:
