@@ -3,6 +3,7 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
+import lance
 import pyarrow as pa
 import pytest
 from corpus import DATA, Corpus, expected, params, quiet, write
@@ -76,6 +77,19 @@ def test_columns_are_made_when_looked_at(corpus: Corpus) -> None:
     assert schema["c"] is schema[0]
     assert [c.path for c in schema["c"].walk()] == [("c",), ("c", "a"), ("c", "b")]
     assert not schema[0].id_declared
+
+
+def test_blobs_of_a_dataset_are_refused_by_name_and_harm_no_other(tmp_path: Path) -> None:
+    with quiet():
+        field, blobs = lance.blob_field("c"), lance.blob_array([b"abc", None, b""])
+        content = pa.table([blobs, pa.array([1, 2, 3])], pa.schema([field, ("n", pa.int64())]))
+        lance.write_dataset(content, tmp_path / "ds", data_storage_version="2.2")
+    (path,) = (tmp_path / "ds" / "data").glob("*.lance")
+    memory, _, schema = opened(path)
+    assert schema.names == ["c", "n"]
+    with pytest.raises(Unsupported, match="'c' holds blobs of a dataset"):
+        schema["c"]
+    assert memory.read(lambda s: [s["n"]]).to_pydict() == {"n": [1, 2, 3]}
 
 
 def test_metadata_of_the_schema(tmp_path: Path) -> None:

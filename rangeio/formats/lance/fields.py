@@ -70,7 +70,7 @@ class _Tree:
     @classmethod
     def flat(cls, fields: Sequence[Any]) -> _Tree | None:
         """The tree of a schema without nesting, None where there is some."""
-        if {f.parent_id for f in fields} <= {-1}:
+        if {f.parent_id for f in fields} <= {-1} and min((f.id for f in fields), default=0) >= 0:
             return cls(range(len(fields)), {})
         return None
 
@@ -82,6 +82,11 @@ class _Tree:
         depth: list[int] = []
         for i, field in enumerate(fields):
             above = field.parent_id
+            if above == field.id == -1 and roots and _marked(fields[roots[-1]], "blob"):
+                # The parts of a dataset's blob have no ids; they follow the field they belong to.
+                children.setdefault(roots[-1], []).append(i)
+                depth.append(1)
+                continue
             if above == -1:
                 roots.append(i)
                 depth.append(0)
@@ -163,6 +168,11 @@ class _Maker:
         field = self._fields[i]
         logical = field.logical_type
         path = (*above, field.name)
+        if logical == "struct" and _marked(field, "blob"):
+            raise Unsupported(
+                f"column {'.'.join(path)!r} holds blobs of a dataset, whose bytes may lie in other "
+                f"files"
+            )
         listed = inner or logical.startswith(("list", "large_list", "map", "fixed_size_list"))
         children = tuple(self._column(k, path, inner=listed) for k in self._members(i))
         kind = self._type(logical, [c.arrow for c in children])
@@ -204,9 +214,10 @@ class _Maker:
 
 def _distinct(fields: Sequence[Any], offset: int) -> None:
     """Raise Corrupt where two fields are the same: of one id, one name and one parent."""
-    if len({f.id for f in fields}) < len(fields):
-        keys = {(f.id, f.parent_id, f.name) for f in fields}
-        if len(keys) < len(fields):
+    named = [f.id for f in fields if f.id >= 0]
+    if len(set(named)) < len(named):
+        keys = {(f.id, f.parent_id, f.name) for f in fields if f.id >= 0}
+        if len(keys) < len(named):
             raise Corrupt("two fields of one id, name and parent", offset=offset)
 
 
