@@ -8,8 +8,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from rangeio.engine.budget import Budget, Ticket
 from rangeio.engine.held import RangeCache
 from rangeio.engine.spans import Spans
@@ -196,7 +194,7 @@ class Flights:
         parts = split(at, of.source.profile.cost.coalescing.span)
         if len(parts) == 1:
             return await self._get(of, at, None, cause)
-        buffer = np.empty(at.size, np.uint8).data
+        buffer = self.transport.buffers.take(at.size)
         await all_of(
             self._get(of, part, buffer[part.start - at.start : part.stop - at.start], cause)
             for part in parts

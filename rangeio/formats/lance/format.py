@@ -8,7 +8,7 @@ from importlib import import_module
 import pyarrow as pa
 
 from rangeio.errors import Corrupt
-from rangeio.formats.format import Hint, Opening
+from rangeio.formats.format import Hint, Opening, PageInfo
 from rangeio.formats.lance.fields import Descriptor
 from rangeio.formats.lance.footer import MAGIC
 from rangeio.formats.lance.metadata import Metadata
@@ -108,6 +108,19 @@ class Lance:
     ) -> pa.Array | pa.ChunkedArray:
         """The rows of one top-level field."""
         return _pages(field).assemble(field, rows, leaves)
+
+    def pages(self, meta: LanceMeta) -> Sequence[PageInfo]:
+        """The pages of one physical column; below a list of 2.0, ``rows`` counts items."""
+        told = _pages(meta.column)
+        return [
+            PageInfo(
+                meta.column.id,
+                (page.first, page.first + page.rows),
+                sum(buffer.size for buffer in page.buffers),
+                told.words(page),
+            )
+            for page in (*meta.pages, *meta.below)
+        ]
 
     def learn(self, table: LanceTable) -> Hint | None:
         """The tail that fits, and the schema to assume; None before the schema was read."""

@@ -113,3 +113,7 @@ class Pages(Protocol):
     ) -> pa.Array | pa.ChunkedArray:
         """The asked rows of one top-level field, of exactly ``field.type``."""
         ...
+
+    def words(self, page: Page) -> str:
+        """The page's encoding, for people."""
+        ...

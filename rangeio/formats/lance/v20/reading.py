@@ -13,11 +13,13 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from rangeio.errors import Corrupt
-from rangeio.formats.lance.pages import LanceMeta
+from rangeio.formats.lance.pages import LanceMeta, Page
 from rangeio.formats.lance.v20.assembly import Block, assembled
 from rangeio.formats.lance.v20.branch import Metas, Paged, is_struct, page_of
+from rangeio.formats.lance.v20.encodings import encoding
 from rangeio.formats.lance.v20.later import of_page
 from rangeio.formats.lance.v20.span import Span
+from rangeio.formats.lance.words import words
 from rangeio.plan import DecodeUnit, Piece, Plan, Query, Rows, SharedLoad
 from rangeio.ranges import ByteRange, CostModel
 from rangeio.schema import Column, ColumnId
@@ -80,6 +82,10 @@ class V20:
     ) -> pa.Array | pa.ChunkedArray:
         """Chunks as the pages had them; structs are cut where any of their leaves is."""
         return assembled(field, rows, leaves)
+
+    def words(self, page: Page) -> str:
+        """The page's encoding tree."""
+        return words(encoding(page))
 
 
 def _branches(field: Column) -> Iterator[Column]:

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from rangeio.formats.lance.pages import LanceMeta, Pages
+from rangeio.formats.lance.pages import LanceMeta, Page, Pages
 from rangeio.formats.lance.v21 import assembly, decoding, planning
+from rangeio.formats.lance.v21.layouts import layout_of
 from rangeio.formats.lance.v21.parts import Limits
+from rangeio.formats.lance.words import words
 from rangeio.plan import DecodeUnit, Piece, Plan, Query, Rows, SharedLoad
 from rangeio.ranges import CostModel
 from rangeio.schema import Column, ColumnId
@@ -54,6 +56,10 @@ class StructuralPages:
     ) -> pa.Array | pa.ChunkedArray:
         """The asked rows of one top-level column."""
         return assembly.assemble(field, rows, leaves)
+
+    def words(self, page: Page) -> str:
+        """The page's layout."""
+        return words(layout_of(page))
 
 
 PAGES: Pages = StructuralPages()

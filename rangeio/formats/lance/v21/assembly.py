@@ -16,7 +16,7 @@ import pyarrow as pa
 from rangeio.codecs.bounds import Bytes, Levels, Offsets
 from rangeio.codecs.levels import Layer, Unravelled, unravel
 from rangeio.errors import Corrupt, Unsupported
-from rangeio.formats.lance.v21.leaf import Leaf
+from rangeio.formats.lance.v21.leaf import Leaf, merged
 from rangeio.formats.lance.v21.shape import shape_of
 from rangeio.plan import Piece, Rows
 from rangeio.schema import Column, ColumnId
@@ -28,6 +28,7 @@ def assemble(
     field: Column, rows: Rows, leaves: Mapping[ColumnId, Sequence[Piece]]
 ) -> pa.Array | pa.ChunkedArray:
     """The rows of a top-level column. Raises Corrupt where its leaves contradict each other."""
+    rows = merged(rows)
     columns = [_ordinal(rows, leaves.get(leaf.id, ())) for leaf, _ in shape_of(field)]
     coarse = min(columns, key=len)
     if not coarse:
@@ -65,11 +66,13 @@ def _cut(column: Sequence[Leaf], start: int, stop: int) -> Leaf:
         found.append(leaf.select(Rows.span(a, b)))
     if len(found) == 1:
         return found[0]
-    return replace(
-        found[0],
+    one = found[0]
+    return Leaf(
         rows=Rows.span(start, stop),
-        values=pa.concat_arrays([one.values for one in found]),
-        rep=None if found[0].rep is None else np.concatenate([_rep(one) for one in found]),
+        scale=one.scale,
+        kinds=one.kinds,
+        values=pa.concat_arrays([leaf.values for leaf in found]),
+        rep=None if one.rep is None else np.concatenate([_rep(leaf) for leaf in found]),
         defs=_defs(found),
     )
 

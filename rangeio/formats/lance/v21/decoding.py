@@ -59,7 +59,7 @@ def decode(
 
 def _named(leaf: Leaf, args: Whole | Chunked | Records | Spans) -> Leaf:
     """The leaf with its elements told as top-level rows of the file."""
-    return replace(leaf, rows=args.rows, scale=args.scale)
+    return replace(leaf, rows=args.rows, scale=args.scale, edges=None).indexed()
 
 
 def _leaf(

@@ -21,7 +21,8 @@ class Leaf:
     a fixed-size list. kinds: for each layer, inner-most first, whether it is a list. values: of
     visible slots, their own nulls included. rep, defs: levels of all entries in the shared
     numbering (see :mod:`layers`); rep None without lists, defs None where nothing above the
-    values is null or empty.
+    values is null or empty. edges, before: what :meth:`begins` and :meth:`slots` found, kept for
+    those that select rows again and again.
     """
 
     rows: Rows
@@ -30,6 +31,8 @@ class Leaf:
     values: pa.Array
     rep: Levels | None = None
     defs: Levels | None = None
+    edges: Offsets | None = None
+    before: Offsets | None = None
 
     @property
     def lists(self) -> int:
@@ -53,11 +56,20 @@ class Leaf:
         slots = self.slots()
         values = chosen(self.values, Rows(slots[entries.starts], slots[entries.stops]))
         defs = None if self.defs is None else taken(self.defs, entries)
-        return replace(self, rows=rows, values=values, rep=taken(self.rep, entries), defs=defs)
+        rep = taken(self.rep, entries)
+        return Leaf(rows, self.scale, self.kinds, values, rep, defs)
+
+    def indexed(self) -> Leaf:
+        """The same with its edges kept. Raises Corrupt unless as many rows begin as it holds."""
+        if self.rep is None:
+            return self
+        return replace(self, edges=self.begins(), before=self.slots())
 
     def begins(self) -> Offsets:
         """Where the entries of each row begin, and the end: one more than rows."""
         assert self.rep is not None
+        if self.edges is not None:
+            return self.edges
         starts = np.flatnonzero(self.rep == self.lists)
         if len(starts) != self.rows.count * self.scale:
             raise Corrupt(f"{len(starts)} lists begin in {self.rows.count} rows")
@@ -65,6 +77,8 @@ class Leaf:
 
     def slots(self) -> Offsets:
         """Visible slots before each entry, and in all."""
+        if self.before is not None:
+            return self.before
         return slots(self.kinds, self.rep, self.defs)
 
 
@@ -78,18 +92,22 @@ def slots(kinds: tuple[bool, ...], rep: Levels | None, defs: Levels | None) -> O
     return out
 
 
+def merged(rows: Rows) -> Rows:
+    """The same rows, runs that touch made one."""
+    if not (rows.starts[1:] == rows.stops[:-1]).any():
+        return rows
+    new = np.append(True, rows.starts[1:] != rows.stops[:-1])
+    return Rows(rows.starts[new], rows.stops[np.append(new[1:], True)])
+
+
 def ordinals(held: Rows, wanted: Rows) -> Rows:
     """Where rows lie among the held ones, as runs of positions."""
     before = np.cumsum(held.stops - held.starts) - (held.stops - held.starts)
     at = np.searchsorted(held.stops, wanted.starts, "right")
     assert (wanted.stops <= held.stops[at]).all(), "rows that are not held"
     shift = before[at] - held.starts[at]
-    starts, stops = wanted.starts + shift, wanted.stops + shift
     # Runs that touch here were apart in the file: as one run they are sliced, not gathered.
-    first = np.ones(len(starts), bool)
-    first[1:] = starts[1:] != stops[:-1]
-    last = np.append(first[1:], True)
-    return Rows(starts[first], stops[last[: len(stops)]])
+    return merged(Rows(wanted.starts + shift, wanted.stops + shift))
 
 
 def taken(levels: Levels, runs: Rows) -> Levels:

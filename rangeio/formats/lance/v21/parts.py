@@ -19,13 +19,15 @@ class Limits:
     large: bytes beyond which a page is read in pieces, so that a scan needs little memory.
     piece: bytes of such a piece, about. runs: up to so many runs of rows, the ends of full-zip
     rows are looked up by the plan; those of more are a hop of their unit. filled: bytes that a
-    unit of a constant page makes. pieces: units of one page, at most.
+    unit of a constant page makes. blobs: rows of a unit of blobs. pieces: units of one page, at
+    most, where nothing but its number of rows bounds them.
     """
 
     large: int = 32 << 20
     piece: int = 12 << 20
     runs: int = 4
     filled: int = 8 << 20
+    blobs: int = 256
     pieces: int = 1 << 14
 
 

@@ -11,6 +11,7 @@ or two hops with metadata and the estimated bytes of the chunks alone. A store w
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -21,8 +22,10 @@ from rangeio.errors import Corrupt, Unsupported
 from rangeio.formats.lance.pages import LanceMeta
 from rangeio.formats.lance.v21 import fullzip
 from rangeio.formats.lance.v21.arrays import row_size
+from rangeio.formats.lance.v21.blob import DESCRIPTION
 from rangeio.formats.lance.v21.chunks import ChunkTable, joined
 from rangeio.formats.lance.v21.layouts import Blob, Constant, FullZip, MiniBlock, layout_of
+from rangeio.formats.lance.v21.leaf import merged
 from rangeio.formats.lance.v21.parts import (
     Chunked,
     Limits,
@@ -38,6 +41,7 @@ from rangeio.schema import ColumnId
 from rangeio.steps import Steps, needs
 
 _LIGHT = 16 << 10
+_LIGHT_ROWS = 4096
 
 
 def plan(
@@ -61,13 +65,13 @@ def plan(
 
 
 def _parts(metas: Mapping[ColumnId, LanceMeta], query: Query, limits: Limits) -> Iterator[Part]:
-    order = 0
+    order, asked = 0, merged(query.rows)
     for field in query.fields:
         for leaf, shape in shape_of(field):
             found = 0
             for number, page in enumerate(metas[leaf.id].pages):
                 start = shape.rows(page.first)
-                rows = query.rows.within(start, start + shape.rows(page.rows))
+                rows = asked.within(start, start + shape.rows(page.rows))
                 if not len(rows):
                     continue
                 found += rows.count
@@ -174,19 +178,44 @@ def _units(
     views: Sequence[memoryview],
     shared: list[SharedLoad],
 ) -> Iterator[DecodeUnit]:
-    later: tuple[Later, ...] = ()
     if isinstance(part.outer, Blob):
-        later = (Later((ByteRange(0, meta.limit),), part.rows.count),)
+        return _blobs(part, meta, indexed, views, shared)
+    return _plain(part, meta.column.type, indexed, views, shared)
+
+
+def _blobs(
+    part: Part,
+    meta: LanceMeta,
+    indexed: bool,
+    views: Sequence[memoryview],
+    shared: list[SharedLoad],
+) -> Iterator[DecodeUnit]:
+    """The units of the descriptions, few rows each: how much they point at is not known yet."""
+    cuts = part.rows.array()[:: part.limits.blobs].tolist()
+    for rows in _pieces(part.rows, cuts):
+        piece = replace(part, rows=rows)
+        for unit in _plain(piece, DESCRIPTION, indexed, views, shared):
+            later = Later((ByteRange(0, meta.limit),), piece.rows.count)
+            yield replace(unit, later=(*unit.later, later))
+
+
+def _plain(
+    part: Part,
+    kind: pa.DataType,
+    indexed: bool,
+    views: Sequence[memoryview],
+    shared: list[SharedLoad],
+) -> Iterator[DecodeUnit]:
     layout = part.layout
     if isinstance(layout, Constant):
-        return _filled(part, layout, meta.column.type, later)
+        return _filled(part, layout, kind)
     if isinstance(layout, FullZip) and not layout.indexed:
-        return _records(part, layout, later)
+        return _records(part, layout)
     if not indexed:
-        return iter([_whole(part, part.rows, later)])
+        return iter([_whole(part, part.rows)])
     if isinstance(layout, FullZip):
         return iter([_spans_later(part)]) if _entries_later(part) else _spans(part, views)
-    return _chunked(part, layout, views, shared, later)
+    return _chunked(part, layout, views, shared)
 
 
 def _unit(
@@ -198,12 +227,12 @@ def _unit(
     later: tuple[Later, ...] = (),
 ) -> DecodeUnit:
     extent = (int(rows.starts[0]), int(rows.stops[-1]))
-    light = sum(at.size for at in ranges) < _LIGHT
+    light = sum(at.size for at in ranges) < _LIGHT and rows.count * part.scale <= _LIGHT_ROWS
     return DecodeUnit(part.leaf, extent, ranges, args, uses, later, light)
 
 
-def _whole(part: Part, rows: Rows, later: tuple[Later, ...]) -> DecodeUnit:
-    return _unit(part, rows, part.buffers, Whole(part.number, rows, part.scale), later=later)
+def _whole(part: Part, rows: Rows) -> DecodeUnit:
+    return _unit(part, rows, part.buffers, Whole(part.number, rows, part.scale))
 
 
 def _pieces(rows: Rows, cuts: Sequence[int]) -> Iterator[Rows]:
@@ -218,12 +247,10 @@ def _pieces(rows: Rows, cuts: Sequence[int]) -> Iterator[Rows]:
             yield piece
 
 
-def _filled(
-    part: Part, layout: Constant, kind: pa.DataType, later: tuple[Later, ...]
-) -> Iterator[DecodeUnit]:
+def _filled(part: Part, layout: Constant, kind: pa.DataType) -> Iterator[DecodeUnit]:
     """A page without levels is made in pieces: nothing bounds its rows but their number."""
-    if len(part.page.buffers) > 1 or isinstance(part.outer, Blob):
-        yield _whole(part, part.rows, later)
+    if len(part.page.buffers) > 1:
+        yield _whole(part, part.rows)
         return
     value = len(layout.value or b"") + sum(at.size for at in part.page.buffers)
     size = max(row_size(kind), value, 1) * part.scale
@@ -232,10 +259,10 @@ def _filled(
     if (stop - start) // step > part.limits.pieces:
         raise Unsupported(f"a constant page of {part.page.rows} rows of {size} bytes")
     for rows in _pieces(part.rows, range(start, stop, step)):
-        yield _whole(part, rows, later)
+        yield _whole(part, rows)
 
 
-def _records(part: Part, layout: FullZip, later: tuple[Later, ...]) -> Iterator[DecodeUnit]:
+def _records(part: Part, layout: FullZip) -> Iterator[DecodeUnit]:
     size = fullzip.record(layout) * part.scale
     base = part.page.buffers[0].start
     cuts: Sequence[int] = ()
@@ -246,7 +273,7 @@ def _records(part: Part, layout: FullZip, later: tuple[Later, ...]) -> Iterator[
         local = rows.shifted(-part.first)
         ranges = tuple(ByteRange(base + a * size, base + b * size) for a, b in local.runs())
         args = Records(part.number, rows, part.scale)
-        yield _unit(part, rows, ranges, args, later=later)
+        yield _unit(part, rows, ranges, args)
 
 
 def _spans_later(part: Part) -> DecodeUnit:
@@ -297,7 +324,6 @@ def _chunked(
     layout: MiniBlock,
     views: Sequence[memoryview],
     shared: list[SharedLoad],
-    later: tuple[Later, ...],
 ) -> Iterator[DecodeUnit]:
     chunks = part.page.buffers[1]
     total = part.total
@@ -315,4 +341,4 @@ def _chunked(
         picked = table.pick(Rows(local.starts * part.scale, local.stops * part.scale))
         ranges = table.bytes(picked, chunks.start) + last
         args = Chunked(part.number, one, part.scale, joined(picked), bool(uses))
-        yield _unit(part, one, ranges, args, uses, later)
+        yield _unit(part, one, ranges, args, uses)
