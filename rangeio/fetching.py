@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, BinaryIO, TypeAlias, cast
 
@@ -128,7 +128,10 @@ async def _fetch(
     first = _first(asked, session, target, storage_options, filesystem)
     of = await _pin(session, target, storage_options, filesystem, first)
     exact = [_exact(one, of.size) for one in asked]
-    return [bytes(view) for view in await _views(session, of, exact)]
+    found: list[bytes] = []
+    for group in _groups(exact, session.max_buffer // 2):
+        found += [bytes(view) for view in await _views(session, of, group)]
+    return found
 
 
 async def _views(session: Session, of: Pinned, ranges: Sequence[ByteRange]) -> list[memoryview]:
@@ -175,6 +178,20 @@ def _first(
     policy = source.profile.cost.coalescing
     first = coalesce(known, policy)[0]
     return ByteRange(first.start, min(first.stop, first.start + policy.span))
+
+
+def _groups(ranges: Sequence[ByteRange], most: int) -> Iterator[list[ByteRange]]:
+    """Runs of ranges of at most ``most`` bytes together: what is in memory twice is bounded."""
+    group: list[ByteRange] = []
+    size = 0
+    for at in ranges:
+        if group and size + at.size > most:
+            yield group
+            group, size = [], 0
+        group.append(at)
+        size += at.size
+    if group:
+        yield group
 
 
 def _bounds(asked: Asked) -> tuple[int, int | None]:
