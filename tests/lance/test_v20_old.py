@@ -263,6 +263,10 @@ LIES: list[tuple[str, object, list[bytes], type[FormatError]]] = [
     ("int64", Encoding(list=V20.List(offsets=flat(64))), [bytes(32)], Corrupt),
     ("int64", Encoding(constant=V20.Constant(value=b"abc")), [], Corrupt),
     ("int64", flat(1 << 40), [bytes(32)], Corrupt),
+    ("null", Encoding(constant=V20.Constant(value=b"")), [], Corrupt),
+    ("dict:string:int8:false", Encoding(constant=V20.Constant(value=b"")), [], Corrupt),
+    ("fixed_size_list:float:2", Encoding(constant=V20.Constant(value=b"")), [], Corrupt),
+    ("fixed_size_list:float:2", flat(64), [bytes(32)], Corrupt),
     (
         "string",
         Encoding(binary=V20.Binary(indices=flat(64), bytes=flat(8, 1))),

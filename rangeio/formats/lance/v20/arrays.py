@@ -102,7 +102,7 @@ def fitting(kind: pa.DataType, bits: int) -> None:
         width = 0
     if pa.types.is_nested(kind) or pa.types.is_dictionary(kind):
         width = 0
-    if width != bits:
+    if not width or width != bits:
         raise Corrupt(f"values of {bits} bits for the type {kind}")
 
 
