@@ -17,7 +17,7 @@ from rangeio.steps import Need
 from rangeio.stores.address import Options, Target
 
 Asked: TypeAlias = tuple[int | None, int | None] | slice
-_READ_AHEAD = 256 << 10
+_BLOCK = 256 << 10  # what a raw file fetches at once, aligned so that a second look finds it held
 
 
 def fetch(
@@ -61,15 +61,15 @@ def open_raw(
 ) -> BinaryIO:
     """A seekable, read-only binary file over the same cache, for pandas, pyarrow, h5py, zipfile.
 
-    Reads ahead up to 256 KiB; all bytes come from one version of the object.
+    Fetches aligned blocks of 256 KiB; all bytes come from one version of the object.
     """
     session = session or default_session()
     of = session.live.portal.run(_pin(session, target, storage_options, filesystem, Suffix(1)))
-    return cast("BinaryIO", io.BufferedReader(RawFile(of, session), _READ_AHEAD))
+    return cast("BinaryIO", io.BufferedReader(RawFile(of, session), _BLOCK))
 
 
 class RawFile(io.RawIOBase):
-    """The unbuffered side of :func:`open_raw`: every read is one fetch."""
+    """The unbuffered side of :func:`open_raw`: a read is one fetch of whole blocks, or none."""
 
     def __init__(self, of: Pinned, session: Session) -> None:
         super().__init__()
@@ -108,11 +108,12 @@ class RawFile(io.RawIOBase):
         stop = min(self._at + len(view), self._of.size)
         if stop <= self._at:
             return 0
-        at = ByteRange(self._at, stop)
+        at = ByteRange(self._at // _BLOCK * _BLOCK, min(-(-stop // _BLOCK) * _BLOCK, self._of.size))
         (data,) = self._session.live.portal.run(_views(self._session, self._of, [at]))
-        view[: at.size] = data
+        size = stop - self._at
+        view[:size] = data[self._at - at.start : stop - at.start]
         self._at = stop
-        return at.size
+        return size
 
 
 async def _fetch(
