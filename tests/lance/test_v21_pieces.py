@@ -124,6 +124,24 @@ def test_constant_pages_are_made_in_pieces(tmp_path: Path) -> None:
     assert all(not unit.ranges for unit in plan.units)
 
 
+def test_blobs_come_a_few_rows_at_a_time(tmp_path: Path) -> None:
+    """Their sizes are not known before their descriptions are."""
+    values = [None if i % 9 == 0 else b"%d" % i * (i % 60) for i in range(1500)]
+    field = pa.field("c", pa.large_binary(), metadata={"lance-encoding:blob": "true"})
+    table = pa.table([pa.array(values, field.type)], schema=pa.schema([field]))
+    path = tmp_path / "blobs.lance"
+    write(path, table, "2.2")
+    plan, found, memory = planned(path, Limits(blobs=100))
+    same(found, table)
+    assert [unit.later[-1].at_most for unit in plan.units] == [100] * 15
+    assert [n.why for n in memory.needs].count("lance.page_index") == 0
+    some = np.array([5, 6, 1400])
+    near = CostModel(latency_s=0.0, bytes_per_s=1e9)
+    memory = InMemory(Tight(Limits(blobs=100)), path.read_bytes(), cost=near)
+    same(memory.read(rows=Rows.of(some)), table.take(pa.array(some)))
+    assert [n.why for n in memory.needs].count("lance.page_index") == 1
+
+
 def test_a_page_of_forty_megabytes_comes_in_pieces(tmp_path: Path) -> None:
     """With the limits that users have."""
     table = pa.table({"c": np.random.default_rng(5).integers(-(1 << 62), 1 << 62, 5_000_000)})

@@ -79,7 +79,7 @@ def _blank(rep: Levels | None, defs: Levels | None, kinds: tuple[bool, ...]) -> 
     if rep is None:
         assert defs is not None
         return pa.nulls(len(defs))
-    return pa.nulls(int(slots(kinds, rep, defs)[-1]))
+    return pa.nulls(len(rep) if defs is None else int(slots(kinds, defs)[-1]))
 
 
 def _repeated(

@@ -59,7 +59,8 @@ def decode(
 
 def _named(leaf: Leaf, args: Whole | Chunked | Records | Spans) -> Leaf:
     """The leaf with its elements told as top-level rows of the file."""
-    return replace(leaf, rows=args.rows, scale=args.scale, edges=None).indexed()
+    edges = leaf.edges if args.scale == 1 else None
+    return replace(leaf, rows=args.rows, scale=args.scale, edges=edges).indexed()
 
 
 def _leaf(

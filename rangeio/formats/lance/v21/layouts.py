@@ -81,7 +81,7 @@ class Constant:
 class Blob:
     """Positions and sizes of payloads elsewhere in the file; nulls are told by the position."""
 
-    inner: Layout
+    inner: MiniBlock | Constant
     layers: Layers
 
 
@@ -111,8 +111,8 @@ def _layout(message: Any) -> Layout:
         return _constant(message.constant_layout)
     if kind == "blob_layout":
         inner = _layout(message.blob_layout.inner_layout)
-        if isinstance(inner, Blob):
-            raise Corrupt("a blob layout in a blob layout")
+        if isinstance(inner, Blob | FullZip):
+            raise Unsupported(f"blobs described by a {type(inner).__name__} layout")
         return Blob(inner, Layers.of(message.blob_layout.layers))
     raise Unsupported(f"the page layout {kind or 'unknown'}")
 

@@ -21,8 +21,8 @@ class Leaf:
     a fixed-size list. kinds: for each layer, inner-most first, whether it is a list. values: of
     visible slots, their own nulls included. rep, defs: levels of all entries in the shared
     numbering (see :mod:`layers`); rep None without lists, defs None where nothing above the
-    values is null or empty. edges, before: what :meth:`begins` and :meth:`slots` found, kept for
-    those that select rows again and again.
+    values is null or empty. edges: what :meth:`begins` found; before: visible slots before each
+    entry; kept for those that select rows again and again.
     """
 
     rows: Rows
@@ -53,8 +53,7 @@ class Leaf:
             return replace(self, rows=rows, values=chosen(self.values, scaled), defs=defs)
         begins = self.begins()
         entries = Rows(begins[runs.starts], begins[runs.stops])
-        slots = self.slots()
-        values = chosen(self.values, Rows(slots[entries.starts], slots[entries.stops]))
+        values = chosen(self.values, self.visible(entries))
         defs = None if self.defs is None else taken(self.defs, entries)
         rep = taken(self.rep, entries)
         return Leaf(rows, self.scale, self.kinds, values, rep, defs)
@@ -63,7 +62,10 @@ class Leaf:
         """The same with its edges kept. Raises Corrupt unless as many rows begin as it holds."""
         if self.rep is None:
             return self
-        return replace(self, edges=self.begins(), before=self.slots())
+        before = self.before
+        if before is None and self.defs is not None:
+            before = slots(self.kinds, self.defs)
+        return replace(self, edges=self.begins(), before=before)
 
     def begins(self) -> Offsets:
         """Where the entries of each row begin, and the end: one more than rows."""
@@ -75,19 +77,17 @@ class Leaf:
             raise Corrupt(f"{len(starts)} lists begin in {self.rows.count} rows")
         return np.append(starts[:: self.scale], len(self.rep))
 
-    def slots(self) -> Offsets:
-        """Visible slots before each entry, and in all."""
-        if self.before is not None:
-            return self.before
-        return slots(self.kinds, self.rep, self.defs)
+    def visible(self, entries: Rows) -> Rows:
+        """The value slots of some runs of entries."""
+        if self.defs is None:
+            return entries
+        before = slots(self.kinds, self.defs) if self.before is None else self.before
+        return Rows(before[entries.starts], before[entries.stops])
 
 
-def slots(kinds: tuple[bool, ...], rep: Levels | None, defs: Levels | None) -> Offsets:
+def slots(kinds: tuple[bool, ...], defs: Levels) -> Offsets:
     """Visible slots before each entry, and in all: one more than entries."""
-    assert rep is not None
-    if defs is None:
-        return np.arange(len(rep) + 1, dtype=np.int64)
-    out = np.zeros(len(rep) + 1, np.int64)
+    out = np.zeros(len(defs) + 1, np.int64)
     np.cumsum(defs < invisible(kinds), out=out[1:])
     return out
 

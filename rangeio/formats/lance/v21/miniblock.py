@@ -56,14 +56,15 @@ def decode(
     defs = _levels(layout.defs, parts.defs, parts.levels)
     if defs is not None:
         defs = layout.layers.renumber(defs)
-    _check_items(layout, chunks, parts, rep, defs)
+    before = _slots(layout, chunks, parts, rep, defs)
     values = _values(layout, chunks, parts, dictionary, defs, kind)
     if rep is None:
         above = defs if layout.layers.nulls_above else None
         held = Rows(chunks.firsts, chunks.firsts + _sums(chunks.items, chunks.runs))
         leaf = Leaf(held, 1, layout.layers.kinds, values, None, above)
     else:
-        leaf = _trimmed(layout, chunks, parts, rep, defs, values, total)
+        leaf = Leaf(elements, 1, layout.layers.kinds, values, rep, defs, before=before)
+        leaf = _trimmed(leaf, chunks, parts.levels, total)
     if leaf.rows == elements:
         return leaf
     return leaf.pick(elements, ordinals(leaf.rows, elements))
@@ -112,18 +113,21 @@ def _levels(encoding: object, buffers: Buffers | None, counts: Offsets) -> Level
     return blockvalues.levels(encoding, buffers, counts)  # type: ignore[arg-type]
 
 
-def _check_items(
+def _slots(
     layout: MiniBlock, chunks: Chunks, parts: _Parts, rep: Levels | None, defs: Levels | None
-) -> None:
-    """Raise Corrupt unless each chunk has as many visible slots as the page's metadata say."""
-    if rep is None:
-        if defs is not None and not np.array_equal(parts.levels, chunks.items):
+) -> Offsets | None:
+    """Visible slots before each entry, None where every entry is one; Corrupt unless each chunk
+    has as many as the page's metadata say."""
+    if rep is None or defs is None:
+        leveled = rep is not None or defs is not None
+        if leveled and not np.array_equal(parts.levels, chunks.items):
             raise Corrupt("a chunk whose levels are not as many as its items")
-        return
-    before = slots(layout.layers.kinds, rep, defs)
+        return None
+    before = slots(layout.layers.kinds, defs)
     stops = np.cumsum(parts.levels)
     if not np.array_equal(before[stops] - before[stops - parts.levels], chunks.items):
         raise Corrupt("a chunk whose visible levels are not as many as its items")
+    return before
 
 
 def _values(
@@ -152,38 +156,26 @@ def validity(kinds: tuple[bool, ...], defs: Levels | None) -> Bytes | None:
     return valid_bitmap(defs)[0]
 
 
-def _trimmed(
-    layout: MiniBlock,
-    chunks: Chunks,
-    parts: _Parts,
-    rep: Levels,
-    defs: Levels | None,
-    values: pa.Array,
-    total: int,
-) -> Leaf:
+def _trimmed(leaf: Leaf, chunks: Chunks, levels: Offsets, total: int) -> Leaf:
     """The rows that begin in the chunks: without what belongs to rows that begin before them."""
-    kinds = layout.layers.kinds
-    stops = np.cumsum(_sums(parts.levels, chunks.runs))
+    assert leaf.rep is not None
+    stops = np.cumsum(_sums(levels, chunks.runs))
     starts = np.concatenate((np.zeros(1, np.int64), stops[:-1]))
-    begins = np.flatnonzero(rep == layout.layers.lists)
+    begins = np.flatnonzero(leaf.rep == leaf.lists)
     at = np.searchsorted(begins, starts, "left")
     number = np.searchsorted(begins, stops, "left") - at
     wanted = np.array([total]) if chunks.begun is None else chunks.begun
     if not np.array_equal(number, wanted):
         raise Corrupt("repetition levels that contradict the repetition index")
     held = Rows(chunks.firsts, chunks.firsts + number)
-    firsts = np.append(begins, len(rep))[at]
-    leaf = Leaf(held, 1, kinds, values, rep, defs)
+    edges = np.append(begins, len(leaf.rep))
+    firsts = edges[at]
     if np.array_equal(firsts, starts):
-        return leaf
+        return replace(leaf, rows=held, edges=edges)
     entries = Rows(np.minimum(firsts, stops), stops)
-    before = leaf.slots()
-    return replace(
-        leaf,
-        values=chosen(values, Rows(before[entries.starts], before[entries.stops])),
-        rep=taken(rep, entries),
-        defs=None if defs is None else taken(defs, entries),
-    )
+    kept = chosen(leaf.values, leaf.visible(entries))
+    defs = None if leaf.defs is None else taken(leaf.defs, entries)
+    return Leaf(held, 1, leaf.kinds, kept, taken(leaf.rep, entries), defs)
 
 
 def _sums(counts: Offsets, runs: Offsets) -> Offsets:

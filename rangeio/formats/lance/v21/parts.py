@@ -91,9 +91,7 @@ class Part:
     @property
     def layout(self) -> MiniBlock | FullZip | Constant:
         """The layout of the page, that of a blob's descriptions for a blob."""
-        found = self.outer.inner if isinstance(self.outer, Blob) else self.outer
-        assert not isinstance(found, Blob)
-        return found
+        return self.outer.inner if isinstance(self.outer, Blob) else self.outer
 
     @property
     def elements(self) -> Rows:

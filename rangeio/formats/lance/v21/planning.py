@@ -61,7 +61,7 @@ def plan(
         made = _units(part, metas[part.leaf], id(part) in indexed, views, shared)
         units += ((part.order, unit) for unit in made)
     units.sort(key=lambda one: (one[1].rows[0], one[0]))
-    return Plan(tuple(unit for _, unit in units), tuple(shared))
+    return Plan(tuple(unit for _, unit in units), tuple({one.key: one for one in shared}.values()))
 
 
 def _parts(metas: Mapping[ColumnId, LanceMeta], query: Query, limits: Limits) -> Iterator[Part]:
