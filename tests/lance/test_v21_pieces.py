@@ -114,6 +114,19 @@ def test_full_zip_pieces_follow_the_sizes_of_their_rows(tmp_path: Path) -> None:
     assert max(sum(at.size for at in u.ranges) for u in plan.units) < 3 * limits.piece
 
 
+def test_long_row_lists_of_large_values_come_in_pieces(tmp_path: Path) -> None:
+    rng = np.random.default_rng(6)
+    table = pa.table({"b": pa.array([rng.bytes(1000) for _ in range(1000)], pa.binary())})
+    path = tmp_path / "rows.lance"
+    write(path, table, "2.2")
+    tight = Tight(Limits(large=50_000, piece=20_000))
+    chosen = np.arange(0, 1000, 3)
+    found = InMemory(tight, path.read_bytes()).read(rows=Rows.of(chosen))
+    same(found, table.take(pa.array(chosen)))
+    assert 15 <= len(tight.last.units) <= 20
+    assert all(unit.later[0].at_most <= 20 for unit in tight.last.units)
+
+
 def test_constant_pages_are_made_in_pieces(tmp_path: Path) -> None:
     table = pa.table({"n": pa.nulls(1_000_000, pa.int64()), "c": pa.array(np.full(1_000_000, 7))})
     path = tmp_path / "constant.lance"

@@ -20,7 +20,7 @@ from rangeio.formats.lance.v21 import blockvalues, chunkvalues
 from rangeio.formats.lance.v21.arrays import array
 from rangeio.formats.lance.v21.chunks import Chunks
 from rangeio.formats.lance.v21.chunkvalues import Buffers
-from rangeio.formats.lance.v21.encodings import unsupported
+from rangeio.formats.lance.v21.encodings import Encoding, unsupported
 from rangeio.formats.lance.v21.layers import invisible
 from rangeio.formats.lance.v21.layouts import MiniBlock
 from rangeio.formats.lance.v21.leaf import Leaf, chosen, ordinals, slots, taken
@@ -107,10 +107,10 @@ def _column(grid: Bytes, at: int, width: int) -> Offsets:
     return raw.view(f"<u{width}").reshape(-1).astype(np.int64)
 
 
-def _levels(encoding: object, buffers: Buffers | None, counts: Offsets) -> Levels | None:
+def _levels(encoding: Encoding | None, buffers: Buffers | None, counts: Offsets) -> Levels | None:
     if encoding is None or buffers is None:
         return None
-    return blockvalues.levels(encoding, buffers, counts)  # type: ignore[arg-type]
+    return blockvalues.levels(encoding, buffers, counts)
 
 
 def _slots(

@@ -17,7 +17,6 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 
-from rangeio.codecs import bounds
 from rangeio.errors import Corrupt, Unsupported
 from rangeio.formats.lance.pages import LanceMeta
 from rangeio.formats.lance.v21 import fullzip
@@ -90,6 +89,9 @@ def _check_buffers(part: Part) -> None:
     least = 0
     if isinstance(layout, MiniBlock):
         least = 2 + (layout.dictionary is not None) + layout.indexed
+        # A chunk takes 8 bytes at least, and counts its levels in 16 bits.
+        if have >= 2 and part.total > part.page.buffers[1].size << 13:
+            raise Corrupt(f"{part.total} rows in {part.page.buffers[1].size} bytes of chunks")
     elif isinstance(layout, FullZip):
         least = 1 + layout.indexed
         _check_zip(part, layout)
@@ -155,16 +157,11 @@ def _marks(part: Part) -> list[int]:
     found: list[int] = []
     elements = part.elements
     for a, b in elements.runs():
-        share = part.size * (b - a) // max(part.total, 1)
-        cuts = (
-            1
-            if share <= part.limits.large
-            else min(4 * share // part.limits.piece, b - a, part.limits.pieces)
-        )
-        found += sorted(
-            {*(a + (b - a) * i // cuts // part.scale * part.scale for i in range(cuts))}
-        )
-        found.append(b)
+        share, cuts = part.size * (b - a) // max(part.total, 1), 1
+        if share > part.limits.large:
+            cuts = min(4 * share // part.limits.piece, b - a, part.limits.pieces)
+        inner = {a + (b - a) * i // cuts // part.scale * part.scale for i in range(cuts)}
+        found += [*sorted(inner), b]
     return found
 
 
@@ -191,8 +188,7 @@ def _blobs(
     shared: list[SharedLoad],
 ) -> Iterator[DecodeUnit]:
     """The units of the descriptions, few rows each: how much they point at is not known yet."""
-    cuts = part.rows.array()[:: part.limits.blobs].tolist()
-    for rows in _pieces(part.rows, cuts):
+    for rows in _pieces(part.rows, _every(part.rows, part.limits.blobs, part.limits)):
         piece = replace(part, rows=rows)
         for unit in _plain(piece, DESCRIPTION, indexed, views, shared):
             later = Later((ByteRange(0, meta.limit),), piece.rows.count)
@@ -214,7 +210,7 @@ def _plain(
     if not indexed:
         return iter([_whole(part, part.rows)])
     if isinstance(layout, FullZip):
-        return iter([_spans_later(part)]) if _entries_later(part) else _spans(part, views)
+        return _spans_later(part) if _entries_later(part) else _spans(part, views)
     return _chunked(part, layout, views, shared)
 
 
@@ -247,6 +243,18 @@ def _pieces(rows: Rows, cuts: Sequence[int]) -> Iterator[Rows]:
             yield piece
 
 
+def _every(rows: Rows, step: int, limits: Limits) -> list[int]:
+    """Every ``step``-th of the rows, or fewer where that were too many; 0: none."""
+    if step <= 0:
+        return []
+    counts = rows.stops - rows.starts
+    before = np.cumsum(counts) - counts
+    nth = np.arange(0, rows.count, max(step, rows.count // limits.pieces))
+    run = np.searchsorted(before, nth, "right") - 1
+    found: list[int] = (rows.starts[run] + nth - before[run]).tolist()
+    return found
+
+
 def _filled(part: Part, layout: Constant, kind: pa.DataType) -> Iterator[DecodeUnit]:
     """A page without levels is made in pieces: nothing bounds its rows but their number."""
     if len(part.page.buffers) > 1:
@@ -276,17 +284,21 @@ def _records(part: Part, layout: FullZip) -> Iterator[DecodeUnit]:
         yield _unit(part, rows, ranges, args)
 
 
-def _spans_later(part: Part) -> DecodeUnit:
-    ranges = tuple(_entry(part, a, b + 1) for a, b in part.elements.runs())
-    later = Later((part.page.buffers[0],), len(part.rows))
-    args = Spans(part.number, part.rows, part.scale, known=False)
-    return _unit(part, part.rows, ranges, args, later=(later,))
+def _spans_later(part: Part) -> Iterator[DecodeUnit]:
+    """Units whose index entries are their first need; cut by the mean size of the page's rows."""
+    mean = max(part.size // max(part.total, 1) * part.scale, 1)
+    step = part.limits.piece // mean if part.rows.count * mean > part.limits.large else 0
+    for rows in _pieces(part.rows, _every(part.rows, step, part.limits)):
+        piece = replace(part, rows=rows)
+        ranges = tuple(_entry(part, a, b + 1) for a, b in piece.elements.runs())
+        later = Later((part.page.buffers[0],), len(rows))
+        args = Spans(part.number, rows, part.scale, known=False)
+        yield _unit(part, rows, ranges, args, later=(later,))
 
 
 def _spans(part: Part, views: Sequence[memoryview]) -> Iterator[DecodeUnit]:
     """Units of full-zip rows whose positions the plan has looked up."""
-    marks = _marks(part)
-    at = dict(zip(marks, (positions(v)[0] for v in views), strict=True))
+    at = {m: int.from_bytes(v, "little") for m, v in zip(_marks(part), views, strict=True)}
     room = part.page.buffers[0].size
     if any(b < a for a, b in pairwise([*at.values(), room])):
         raise Corrupt("a repetition index whose positions fall or leave their page")
@@ -295,14 +307,14 @@ def _spans(part: Part, views: Sequence[memoryview]) -> Iterator[DecodeUnit]:
         runs = list(Rows(shifted.starts * part.scale, shifted.stops * part.scale).runs())
         base = part.page.buffers[0].start
         index = tuple(_entry(part, a, b + 1) for a, b in runs)
-        data = tuple(ByteRange(base + int(at[a]), base + int(at[b])) for a, b in runs)
+        data = tuple(ByteRange(base + at[a], base + at[b]) for a, b in runs)
         args = Spans(part.number, rows, part.scale, known=True)
         yield _unit(part, rows, index + data, args)
 
 
 def _span_pieces(part: Part, at: Mapping[int, int]) -> Iterator[Rows]:
     """The rows, cut at looked-up positions into pieces of about the limit."""
-    if sum(int(at[b] - at[a]) for a, b in part.elements.runs()) <= part.limits.large:
+    if sum(at[b] - at[a] for a, b in part.elements.runs()) <= part.limits.large:
         yield part.rows
         return
     cuts, last = [], next(iter(at.values()))
@@ -311,12 +323,6 @@ def _span_pieces(part: Part, at: Mapping[int, int]) -> Iterator[Rows]:
             cuts.append(part.first + element // part.scale)
             last = position
     yield from _pieces(part.rows, cuts)
-
-
-def positions(view: memoryview) -> bounds.Offsets:
-    """The one entry of a repetition index, or all of them where they are of 8 bytes."""
-    raw = np.frombuffer(view, f"<u{view.nbytes}")
-    return bounds.offsets(raw)
 
 
 def _chunked(
