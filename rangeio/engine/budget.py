@@ -24,7 +24,7 @@ class Lane:
         self.always = always
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Ticket:
     """Unit ``index`` of a lane: what a flight carries for each of its users."""
 
@@ -67,10 +67,10 @@ class Budget:
 
         ``tickets`` is the flight's own live mapping: a head that joins later lets it through.
         """
-        one = _Waiting(size, tickets, asyncio.get_running_loop().create_future())
-        if (not self._queue and self._fits(size)) or one.is_head:
+        if (not self._queue and self._fits(size)) or any(t.is_head for t in tickets):
             self._charge(size)
             return
+        one = _Waiting(size, tickets, asyncio.get_running_loop().create_future())
         self._queue.append(one)
         try:
             await one.granted

@@ -14,7 +14,7 @@ from rangeio.engine.spans import Spans
 from rangeio.errors import RangeIOError
 from rangeio.ranges import ByteRange, coalesce, split, subtract
 from rangeio.transport.trace import Trace
-from rangeio.transport.transport import Source, Transport
+from rangeio.transport.transport import Received, Source, Transport
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,27 +109,35 @@ class Flights:
         spans = self._air.get(version)
         return spans.overlapping(at) if spans is not None else []
 
-    def missing(
-        self, of: Pinned, wants: Sequence[ByteRange], gap: int | None = None
-    ) -> list[ByteRange]:
-        """The GETs that would bring what is neither held nor in flight: the very same call
-        serves ``explain`` and the scheduler. ``gap``: read through no wider one than this."""
+    def missing(self, of: Pinned, wants: Sequence[ByteRange]) -> list[ByteRange]:
+        """The GETs that would bring what is neither held nor in flight: :meth:`gets` of it, so
+        that what ``explain`` shows is what the scheduler does."""
         parts: list[ByteRange] = []
-        have: dict[ByteRange, None] = {}
         for want in wants:
-            if not want.size or self.cache.find(of.version, want) is not None:
-                continue
-            here = self._have(of.version, want)
-            have.update(dict.fromkeys(here))
-            parts += subtract(want, here)
+            if want.size and self.cache.find(of.version, want) is None:
+                parts += subtract(want, self._here(of.version, want))
+        return self.gets(of, parts)
+
+    def gets(
+        self, of: Pinned, parts: Sequence[ByteRange], gap: int | None = None
+    ) -> list[ByteRange]:
+        """Coalesce missing ``parts``. What is held or in flight is not even read as a gap.
+
+        gap: read through no wider one than this.
+        """
         policy = of.source.profile.cost.coalescing
         if gap is not None and gap < policy.gap:
             policy = replace(policy, gap=gap)
         gets = coalesce(parts, policy)
-        if not have:
+        if len(gets) == len(parts):  # nothing was merged: there are no gaps
             return gets
-        known = sorted(have)
-        return [part for get in gets for part in subtract(get, known)]
+        return [part for get in gets for part in subtract(get, self._here(of.version, get))]
+
+    def _here(self, version: Hashable, want: ByteRange) -> list[ByteRange]:
+        """What is held or in flight of a range, sorted."""
+        held = [at for at, _ in self.cache.overlapping(version, want)]
+        flying = [at for at, _ in self.overlapping(version, want)]
+        return sorted(held + flying) if flying else held
 
     def start(self, of: Pinned, at: ByteRange, ticket: Ticket, cause: Cause) -> Flight:
         """Put one GET in the air, or join the one that covers it, as a user with ``ticket``."""
@@ -141,7 +149,6 @@ class Flights:
         spans.put(at, flight)
         self.join(flight, ticket)
         flight.task = asyncio.ensure_future(self._fly(of, flight, cause))
-        flight.task.add_done_callback(_quiet)
         return flight
 
     def join(self, flight: Flight, ticket: Ticket) -> Flight:
@@ -170,15 +177,13 @@ class Flights:
         self.untouch(flight, ticket)
         if flight.users:
             return
-        if not flight.task.done():
+        if flight.task.done():
+            _quiet(flight.task)
+        else:
             flight.task.cancel()
+            flight.task.add_done_callback(_quiet)
         self._drop(flight)
         flight.data = None
-
-    def _have(self, version: Hashable, want: ByteRange) -> list[ByteRange]:
-        held = [at for at, _ in self.cache.overlapping(version, want)]
-        flying = [at for at, _ in self.overlapping(version, want)]
-        return sorted(held + flying) if flying else held
 
     async def _fly(self, of: Pinned, flight: Flight, cause: Cause) -> None:
         try:
@@ -191,20 +196,20 @@ class Flights:
         self.cache.put(of.version, flight.at, flight.data)
 
     async def _fetch(self, of: Pinned, at: ByteRange, cause: Cause) -> memoryview:
-        parts = split(at, of.source.profile.cost.coalescing.span)
-        if len(parts) == 1:
-            return await self._get(of, at, None, cause)
+        span = of.source.profile.cost.coalescing.span
+        if at.size <= span:
+            return (await self._get(of, at, None, cause)).data
         buffer = self.transport.buffers.take(at.size)
         await all_of(
             self._get(of, part, buffer[part.start - at.start : part.stop - at.start], cause)
-            for part in parts
+            for part in split(at, span)
         )
         return buffer
 
-    async def _get(
+    def _get(
         self, of: Pinned, at: ByteRange, into: memoryview | None, cause: Cause
-    ) -> memoryview:
-        received = await self.transport.get(
+    ) -> Coroutine[Any, Any, Received]:
+        return self.transport.get(
             of.source,
             at,
             into=into,
@@ -214,7 +219,6 @@ class Flights:
             deadline=of.deadline,
             unplanned=cause.unplanned,
         )
-        return received.data
 
     def _drop(self, flight: Flight) -> None:
         spans = self._air.get(flight.version)

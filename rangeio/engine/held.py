@@ -40,14 +40,14 @@ class RangeCache:
         A small part of a large buffer is copied, so that it does not pin the rest of it.
         """
         held = [have for have, _ in self.overlapping(version, at)]
+        if not held:
+            self._keep(_Block(version, at, data))
+            return
         for part in subtract(at, held):
             view = data[part.start - at.start : part.stop - at.start]
             if 2 * part.size < at.size:
                 view = memoryview(bytes(view))
-            block = _Block(version, part, view)
-            self._spans.setdefault(version, Spans()).put(part, block)
-            if not self._lru.put(id(block), block):
-                self._dropped(id(block), block)
+            self._keep(_Block(version, part, view))
 
     def find(self, version: Hashable, at: ByteRange) -> memoryview | None:
         """The bytes of ``at`` where one block holds all of them."""
@@ -75,6 +75,11 @@ class RangeCache:
         """Drop everything."""
         self._lru.clear()
         self._spans.clear()
+
+    def _keep(self, block: _Block) -> None:
+        self._spans.setdefault(block.version, Spans()).put(block.at, block)
+        if not self._lru.put(id(block), block):
+            self._dropped(id(block), block)
 
     def _dropped(self, _: int, block: _Block) -> None:
         spans = self._spans.get(block.version)

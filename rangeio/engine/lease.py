@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import cast
+from typing import TypeAlias, cast
 
 import numpy as np
 
 from rangeio.engine.budget import Ticket
 from rangeio.engine.flights import Cause, Flight, Flights, Pinned
 from rangeio.engine.spans import Spans
-from rangeio.ranges import ByteRange, Suffix
+from rangeio.ranges import ByteRange, Suffix, subtract
 from rangeio.steps import Need
 from rangeio.transport.trace import GetRecord
 
 _NOTHING = memoryview(b"")
+
+Held: TypeAlias = Sequence[tuple[ByteRange, memoryview]]
+"""Blocks of the range cache that overlap one range, in order."""
 
 
 class Planned:
@@ -90,12 +93,15 @@ class Lease:
         flights: list[Flight] = []
         if open_:
             # What is held in part now is kept by reference: it may be evicted while the rest flies.
-            parts = [self._flights.cache.overlapping(self._of.version, at) for at in open_]
-            flights = self._claim(open_, cause, asked.gap)
+            held = [self._flights.cache.overlapping(self._of.version, at) for at in open_]
+            flights = self._claim(open_, held, asked, cause)
             for flight in flights:
-                await asyncio.shield(flight.task)
+                if flight.task.done():
+                    flight.task.result()
+                else:
+                    await asyncio.shield(flight.task)
             landed = Spans[Flight].of((flight.at, flight) for flight in flights)
-            built = iter([self._built(at, p, landed) for at, p in zip(open_, parts, strict=True)])
+            built = iter([self._built(at, h, landed) for at, h in zip(open_, held, strict=True)])
             found = [next(built) if view is None else view for view in found]
         if ranges and not flights:
             self._answered(ranges, cause)
@@ -129,19 +135,25 @@ class Lease:
             return _NOTHING
         return self._flights.cache.find(self._of.version, at)
 
-    def _claim(self, ranges: Sequence[ByteRange], cause: Cause, gap: int | None) -> list[Flight]:
+    def _claim(
+        self, ranges: Sequence[ByteRange], held: Sequence[Held], asked: Need, cause: Cause
+    ) -> list[Flight]:
         """Every flight that brings a byte of ``ranges``. No await: nobody can claim in between."""
         flights: dict[Flight, None] = {}
         for one in self._planned:
             if any(one.at.start < r.stop and r.start < one.at.stop for r in ranges):
                 flights[self._started(one, cause)] = None
-        for at in ranges:
-            for _, flight in self._flights.overlapping(self._of.version, at):
+        parts: list[ByteRange] = []
+        for at, pieces in zip(ranges, held, strict=True):
+            here = [piece for piece, _ in pieces]
+            for piece, flight in self._flights.overlapping(self._of.version, at):
+                here.append(piece)
                 if flight not in flights:
                     self._joined(flight, cause)
                     self._mine.append(self._flights.join(flight, self._ticket))
                     flights[flight] = None
-        for get in self._flights.missing(self._of, ranges, gap):
+            parts += subtract(at, sorted(here)) if here else (at,)
+        for get in self._flights.gets(self._of, parts, asked.gap):
             flight = self._flights.start(self._of, get, self._ticket, cause)
             self._mine.append(flight)
             flights[flight] = None
@@ -164,7 +176,7 @@ class Lease:
     def _built(
         self,
         at: ByteRange,
-        held: Sequence[tuple[ByteRange, memoryview]],
+        held: Held,
         landed: Spans[Flight],
     ) -> memoryview:
         """The bytes of one range, copied only where they came in more than one piece."""

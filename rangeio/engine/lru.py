@@ -62,11 +62,13 @@ class SegmentedLRU(Generic[K, V]):
 
     def put(self, key: K, value: V) -> bool:
         """Keep a value; whether it was kept."""
-        self.drop(key)
+        if key in self:
+            self.drop(key)
         if self._weigh(value) > self.budget:
             return False
         self._new[key] = value
-        self._make_room()
+        if self.weight > self.budget:
+            self._make_room()
         return key in self
 
     def drop(self, key: K) -> None:

@@ -87,6 +87,17 @@ def test_held_bytes_are_not_fetched_again_not_even_as_a_gap():
     run(work, cache=1 << 20)
 
 
+def test_what_lies_in_a_gap_and_is_held_is_not_read_through():
+    async def work(rig):
+        ask, _ = reader(rig)
+        (await ask(at(1000, 2000))).release()
+        (await ask(at(500, 900), at(2100, 2500))).release()
+        assert sorted(rig.store.log[1:]) == [at(500, 1000), at(2000, 2500)]
+        await rig.settled()
+
+    run(work, cache=1 << 20)
+
+
 def test_bytes_under_a_flight_of_another_reader_are_found():
     async def work(rig):
         ask, _ = reader(rig)
