@@ -86,6 +86,7 @@ class Lease:
 
     async def fetch(self, asked: Need, cause: Cause) -> list[memoryview]:
         """The bytes of every range of ``asked``, in its order."""
+        assert not self.released, "a lease that was given back holds nothing"
         ranges = [self._exact(at) for at in asked.ranges]
         self._of.trace.need(sum(at.size for at in ranges))
         found = [self._held(at) for at in ranges]
