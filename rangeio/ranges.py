@@ -150,3 +150,19 @@ def subtract(want: ByteRange, held: Sequence[ByteRange]) -> list[ByteRange]:
     if at < want.stop:
         missing.append(ByteRange(at, want.stop))
     return missing
+
+
+def hull(wants: Sequence[ByteRange], cost: CostModel) -> ByteRange | None:
+    """The span from the first byte of ``wants`` to the last, where reading all of it takes less
+    time than the many small GETs that coalescing would leave; else None.
+
+    For sparse wants without end: every tenth of 10,000 columns, of 120 bytes of metadata each.
+    """
+    gets = coalesce(wants, cost.coalescing)
+    if len(gets) <= cost.in_flight:
+        return None
+    waves = -(-len(gets) // cost.in_flight)
+    apart = cost.seconds(waves, sum(get.size for get in gets) // cost.in_flight)
+    whole = ByteRange(gets[0].start, gets[-1].stop)
+    parts = min(len(split(whole, cost.coalescing.span)), cost.in_flight)
+    return whole if cost.seconds(1, whole.size // parts) < apart else None

@@ -7,7 +7,7 @@ import zipfile
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from conftest import settled
+from places import settled
 
 import rangeio
 from rangeio.errors import BadRows, NotFound, ObjectChanged, RequestError

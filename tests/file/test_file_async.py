@@ -6,7 +6,7 @@ import threading
 
 import pyarrow as pa
 import pytest
-from conftest import oracle, settled
+from places import oracle, settled
 
 import rangeio
 from rangeio.testing.server import RangeServer

@@ -4,7 +4,7 @@ table, never a hang."""
 from dataclasses import replace
 
 import pytest
-from conftest import oracle, settled
+from places import oracle, settled
 
 import rangeio
 from rangeio.errors import ObjectChanged, RangeIgnored, StoreError

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 import pytest
-from conftest import oracle, wide, write
+from places import oracle, wide, write
 
 import rangeio
 from rangeio.transport.profile import PROFILES
@@ -174,3 +174,14 @@ def test_few_rows_of_a_flat_file_cost_few_bytes(files, place):
         before = file.trace.bytes_read
         file.read(two(3000), rows=slice(10, 60))
         assert file.trace.bytes_read - before <= 2 * 50 * (4 + 8)
+
+
+def test_the_metadata_of_many_columns_comes_in_one_get_where_that_is_faster(files):
+    path = files.wide(10_000)
+    sparse = [f"feature_{i:05d}" for i in range(0, 10_000, 10)]
+    for names, gets in ((two(10_000), 2), (sparse, 1)):
+        chosen = profile(True, 64 << 10)
+        with rangeio.Session(profile=chosen) as session, rangeio.open(path, session=session) as f:
+            told = f.explain(names)
+            assert told.metadata_gets == 3 + gets  # the tail, the offsets, the schema
+            assert f.read(names[:3]) == oracle(path, names[:3])

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from conftest import oracle, settled
+from places import oracle, settled
 
 import rangeio
 from rangeio.errors import (

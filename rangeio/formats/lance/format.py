@@ -16,9 +16,9 @@ from rangeio.formats.lance.opening import learnt, opened
 from rangeio.formats.lance.pages import LanceMeta, Pages, physical
 from rangeio.formats.lance.table import SPARING, LanceTable
 from rangeio.plan import DecodeUnit, Piece, Plan, Query, Rows, SharedLoad
-from rangeio.ranges import ByteRange, CostModel
+from rangeio.ranges import ByteRange, CostModel, hull
 from rangeio.schema import Column, ColumnId, Schema
-from rangeio.steps import Steps, needs
+from rangeio.steps import Steps, need, needs
 
 
 class Lance:
@@ -65,8 +65,7 @@ class Lance:
         heads = [table.held.missing(at) for at in wanted]
         gap = None if self.assumed(table) is None else SPARING
         missing = [h for h in heads if h is not None]
-        fetched = yield from needs(missing, "lance.column_meta", gap=gap)
-        replies = iter(fetched)
+        replies = iter((yield from _together(missing, table.cost, gap)))
         parts = [
             table.held.joined(at, None if head is None else next(replies))
             for at, head in zip(wanted, heads, strict=True)
@@ -141,6 +140,17 @@ def _described(table: LanceTable) -> Steps[Descriptor]:
     if table.memo.descriptor is not None:
         return table.memo.descriptor
     return table.learn((yield from table.held.ask(table.described, "lance.schema")))
+
+
+def _together(
+    wanted: Sequence[ByteRange], cost: CostModel, gap: int | None
+) -> Steps[Sequence[memoryview]]:
+    """The bytes of column metadata: one by one, or all that lies between where that is faster."""
+    whole = hull(wanted, cost)
+    if whole is None:
+        return (yield from needs(wanted, "lance.column_meta", gap=gap))
+    data = yield from need(whole, "lance.column_meta")
+    return [data[at.start - whole.start : at.stop - whole.start] for at in wanted]
 
 
 def _ranges(table: LanceTable, column: Column) -> list[ByteRange]:

@@ -87,7 +87,8 @@ def _table_of(
     held: Held,
     offsets: memoryview,
 ) -> LanceTable:
-    return LanceTable(opening.size, footer, footer.columns(offsets), described, held)
+    columns = footer.columns(offsets)
+    return LanceTable(opening.size, footer, columns, described, held, opening.cost)
 
 
 def _choice(opening: Opening, footer: Footer, described: ByteRange, held: Held) -> tuple[bool, str]:

@@ -8,7 +8,7 @@ from rangeio.errors import Corrupt
 from rangeio.formats.format import Stale
 from rangeio.formats.lance.fields import Descriptor, schema, split
 from rangeio.formats.lance.footer import Footer, Pairs
-from rangeio.ranges import ByteRange
+from rangeio.ranges import ByteRange, CostModel
 from rangeio.schema import Schema
 from rangeio.steps import Steps, need
 
@@ -72,6 +72,7 @@ class LanceTable:
     offsets: Pairs
     described: ByteRange
     held: Held
+    cost: CostModel
     known: Known | None = None
     choice: str = ""
     memo: Memo = field(default_factory=Memo)
