@@ -228,7 +228,7 @@ def _column(word: object, schema: Schema) -> Column:
     if not isinstance(word, (str, tuple, int, Column)) or isinstance(word, bool):
         raise BadFilter(f"the column of a filter is a name or a path, not {word!r}")
     position, column = one_of(schema, word)
-    above = schema[position]
+    above = schema.at(position)
     for name in column.path[1:]:
         if not pa.types.is_struct(above.type):
             raise BadFilter(f"{column.id.name!r} lies in a {above.type}: a row has many of them")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import pyarrow as pa
+
+from rangeio.errors import NoSuchColumn, RequestError
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -123,7 +125,7 @@ def _holders(column: Column, unique_id: int) -> Iterator[Column]:
         yield from _holders(child, unique_id)
 
 
-class Schema(Sequence[Column]):
+class Schema(Collection[Column]):
     """The top-level columns of a file, made when they are looked at.
 
     A file of C columns costs C names, not C objects: ``make(i)`` builds the i-th column.
@@ -152,13 +154,39 @@ class Schema(Sequence[Column]):
     def __len__(self) -> int:
         return len(self.names)
 
-    def __getitem__(self, key: int | str | slice) -> Column:  # type: ignore[override]
-        """The column at a position, or of a name (KeyError; first of duplicates)."""
-        if isinstance(key, slice):
-            raise TypeError("a schema is not sliced; use list(schema)[...]")
+    def __iter__(self) -> Iterator[Column]:
+        return (self.at(i) for i in range(len(self)))
+
+    def __contains__(self, key: object) -> bool:
         if isinstance(key, str):
-            return self[self.positions[key][0]]
-        position = range(len(self))[key]
+            return key in self.positions
+        if isinstance(key, int):
+            return bool(self.with_id(key))
+        return any(column == key for column in self)
+
+    def __getitem__(self, key: str | int) -> Column:
+        """The column of a top-level name or of a unique_id; :meth:`at` takes a position.
+
+        Raises NoSuchColumn, and RequestError for a name that repeats.
+        """
+        if isinstance(key, str):
+            found = self.positions.get(key, [])
+            if len(found) > 1:
+                ids = ", ".join(str(self.at(i).unique_id) for i in found)
+                raise RequestError(f"{key!r} names {len(found)} columns: ask by id, one of {ids}")
+            if found:
+                return self.at(found[0])
+        elif isinstance(key, int):
+            holders = self.with_id(key)
+            if holders:
+                return holders[0][1]
+        else:
+            raise TypeError(f"a column is asked for by name or unique_id, not {key!r}")
+        raise NoSuchColumn(f"no column {key!r}")
+
+    def at(self, position: int) -> Column:
+        """The top-level column at a position; negative ones count from the end."""
+        position = range(len(self))[position]
         if position not in self._made:
             self._made[position] = self._make(position)
         return self._made[position]
@@ -187,15 +215,8 @@ class Schema(Sequence[Column]):
         """
         found = self._by_id.get(unique_id)
         if found is not None:
-            return [(i, self[i]) for i in found]
+            return [(i, self.at(i)) for i in found]
         return [(i, c) for i, top in enumerate(self) for c in _holders(top, unique_id)]
-
-    def by_id(self, unique_id: int) -> Column:
-        """The column of an id, top-level ones first (KeyError; first of duplicates)."""
-        found = self.with_id(unique_id)
-        if not found:
-            raise KeyError(unique_id)
-        return found[0][1]
 
     @cached_property
     def leaves(self) -> list[Column]:

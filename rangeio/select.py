@@ -77,7 +77,7 @@ def select(schema: Schema, words: Words | None, *, case_sensitive: bool = True) 
     for word in _listed(words):
         for position, column in names.hits(word):
             asked.setdefault(position, set()).update(_kept(word, column))
-    return Selection(tuple(schema[i].pruned(frozenset(paths)) for i, paths in asked.items()))
+    return Selection(tuple(schema.at(i).pruned(frozenset(paths)) for i, paths in asked.items()))
 
 
 def one_of(schema: Schema, word: Word) -> Hit:
@@ -146,7 +146,7 @@ class _Names:
     def exact(self, word: str) -> list[Hit]:
         """All that a name means, else all that a dotted path does."""
         tops = self.tops(word)
-        return [(i, self.schema[i]) for i in tops[:3]] or list(self.dotted(word))
+        return [(i, self.schema.at(i)) for i in tops[:3]] or list(self.dotted(word))
 
     def tops(self, name: str) -> list[int]:
         """Top-level positions of a name; one in the very same case is preferred."""
@@ -159,7 +159,7 @@ class _Names:
         """Every reading of a dotted path, for names may hold dots themselves."""
         for dot in re.finditer(r"\.", word):
             for i in self.tops(word[: dot.start()]):
-                for column in self.below(self.schema[i], self.fold(word[dot.end() :])):
+                for column in self.below(self.schema.at(i), self.fold(word[dot.end() :])):
                     yield i, column
 
     def below(self, column: Column, rest: str) -> list[Column]:
@@ -177,7 +177,7 @@ class _Names:
             raise RequestError(f"a path is a tuple of names, not {path!r}")
         rest = [self.fold(str(name)) for name in path[1:]]
         tops = self.tops(str(path[0]))
-        return [(i, c) for i in tops for c in self.walked(self.schema[i], rest)]
+        return [(i, c) for i in tops for c in self.walked(self.schema.at(i), rest)]
 
     def walked(self, column: Column, names: Sequence[str]) -> list[Column]:
         """Where folded names lead from a column."""
@@ -199,8 +199,8 @@ class _Names:
     def itself(self, column: Column) -> list[Hit]:
         """Where a column of the schema lies; its id tells it from others of its name."""
         tops = self.schema.positions.get(column.path[0], [])
-        found = [i for i in tops if any(c is column for c in self.schema[i].walk())]
-        known = [i for i in tops if any(c.id == column.id for c in self.schema[i].walk())]
+        found = [i for i in tops if any(c is column for c in self.schema.at(i).walk())]
+        known = [i for i in tops if any(c.id == column.id for c in self.schema.at(i).walk())]
         return [(i, column) for i in found or known]
 
     def matching(self, pattern: re.Pattern[str], word: object) -> list[Hit]:
@@ -208,7 +208,7 @@ class _Names:
         found = [i for i, name in enumerate(self.schema.names) if pattern.fullmatch(name)]
         if not found:
             raise NoSuchColumn(f"no column matches {_shown(word)}")
-        return [(i, self.schema[i]) for i in found]
+        return [(i, self.schema.at(i)) for i in found]
 
     def globbed(self, word: str) -> list[Hit]:
         """Top-level names that a glob matches; where it has a dot, dotted paths too."""
@@ -219,9 +219,9 @@ class _Names:
         found: list[Hit] = []
         for i, name in enumerate(self.schema.names):
             if whole.fullmatch(name):
-                found.append((i, self.schema[i]))
+                found.append((i, self.schema.at(i)))
             elif "." in word and any(p.fullmatch(name) for p in prefixes):
-                below = _paths(self.schema[i], (name,))
+                below = _paths(self.schema.at(i), (name,))
                 found += [(i, c) for path, c in below if whole.fullmatch(".".join(path))]
         if not found:
             raise NoSuchColumn(f"no column matches {word!r}")
@@ -298,7 +298,7 @@ def _near(schema: Schema, text: str) -> list[Path]:
     first = text.partition(".")[0].casefold()
     for i, name in enumerate(schema.names):
         if "." in text and name.casefold() == first:
-            paths |= {".".join(path): path for path, _ in _paths(schema[i], (name,))}
+            paths |= {".".join(path): path for path, _ in _paths(schema.at(i), (name,))}
     same = [name for name in paths if name.casefold() == text.casefold()]
     names = same + [name for name in _like(text, list(paths)) if name not in same]
     return [paths[name] for name in names[:3]]

@@ -74,9 +74,9 @@ def test_indexes_of_nested_fields_per_version(corpus: Corpus, tmp_path: Path) ->
 def test_columns_are_made_when_looked_at(corpus: Corpus) -> None:
     _, _, schema = opened(corpus.path("struct", "2.1", 1))
     assert schema.names == ["c"]
-    assert schema["c"] is schema[0]
+    assert schema["c"] is schema.at(0)
     assert [c.path for c in schema["c"].walk()] == [("c",), ("c", "a"), ("c", "b")]
-    assert not schema[0].id_declared
+    assert not schema.at(0).id_declared
 
 
 def test_blobs_of_a_dataset_are_refused_by_name_and_harm_no_other(tmp_path: Path) -> None:
@@ -220,4 +220,4 @@ def test_children_are_what_arrow_has(corpus: Corpus) -> None:
     }
     for name, found in wanted.items():
         _, _, schema = opened(corpus.path(name, "2.2", 1))
-        assert leaves(schema[0]) == found
+        assert leaves(schema.at(0)) == found

@@ -32,7 +32,7 @@ class Reading:
         schema = self.memory.run(self.format.schema(table))
         self.rows = rows or Rows.span(0, self.memory.run(self.format.num_rows(table)))
         paths = frozenset(tuple(k.split(".")) for k in keep)
-        self.field: Column = schema[0].pruned(paths) if keep else schema[0]
+        self.field: Column = schema.at(0).pruned(paths) if keep else schema.at(0)
         needed = self.format.needed(self.field)
         self.metas: dict[ColumnId, LanceMeta] = dict(
             self.memory.run(self.format.columns(table, needed))

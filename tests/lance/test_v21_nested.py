@@ -67,7 +67,7 @@ def data(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 def only(*paths: str) -> Callable[[Schema], list[Column]]:
     keep = frozenset(tuple(path.split(".")) for path in paths)
-    return lambda schema: [schema[0].pruned(keep)]
+    return lambda schema: [schema.at(0).pruned(keep)]
 
 
 def test_pages_are_cut_apart(data: bytes) -> None:

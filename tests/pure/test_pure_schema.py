@@ -7,6 +7,7 @@ import pickle
 import pyarrow as pa
 import pytest
 
+from rangeio.errors import NoSuchColumn, RequestError
 from rangeio.schema import Column, ColumnId, Schema
 
 
@@ -40,22 +41,22 @@ def test_a_column_is_made_when_it_is_looked_at_and_once():
     assert "c8" in wide.schema.positions
     assert "9992 more" in repr(wide.schema)
     assert not wide.made
-    assert wide.schema["c7"] is wide.schema[7] is wide.schema[-9993]
+    assert wide.schema["c7"] is wide.schema.at(7) is wide.schema.at(-9993)
     assert wide.made == [7]
 
 
 def test_an_id_that_is_known_builds_one_column():
     wide = Counting(10_000, ids=list(range(50, 10_050)))
-    assert wide.schema.by_id(57).name == "c7"
+    assert wide.schema[57].name == "c7"
     assert wide.made == [7]
 
 
 def test_without_ids_the_columns_tell_theirs():
     wide = Counting(10)
-    assert wide.schema.by_id(57).name == "c7"
+    assert wide.schema[57].name == "c7"
     assert sorted(wide.made) == list(range(10))
     with pytest.raises(KeyError):
-        wide.schema.by_id(7)
+        wide.schema[7]
     assert wide.schema.with_id(7) == []
 
 
@@ -63,18 +64,27 @@ def test_duplicates_of_a_name_or_id_are_all_found():
     twice = [Column(ColumnId(i, ("a",)), pa.int64()) for i in (1, 2)]
     schema = Schema.of(twice)
     assert schema.positions == {"a": [0, 1]}
-    assert schema["a"] is twice[0]
+    assert [schema.at(i) for i in range(2)] == twice == list(schema)
+    with pytest.raises(RequestError, match="ask by id"):
+        schema["a"]
     same = Schema.of([Column(ColumnId(4, (n,)), pa.int64()) for n in "ab"])
     assert [i for i, _ in same.with_id(4)] == [0, 1]
 
 
 def test_what_is_not_there_raises_as_a_sequence_and_a_mapping_do():
     schema = Counting(3).schema
-    for key, error in (("zz", KeyError), (3, IndexError), (-4, IndexError)):
-        with pytest.raises(error):
+    for key in ("zz", 3):
+        assert key not in schema
+        with pytest.raises(NoSuchColumn):
             schema[key]
+    for position in (3, -4):
+        with pytest.raises(IndexError):
+            schema.at(position)
     with pytest.raises(TypeError):
         schema[0:1]
+    assert "c1" in schema
+    assert 51 in schema
+    assert schema["c1"] in schema
 
 
 DEEP = pa.struct(
