@@ -12,12 +12,13 @@ from rangeio.explanation import Explanation
 from rangeio.file import File
 from rangeio.opening import Asked, Opened, connect
 from rangeio.predicate import Filters
-from rangeio.reading import Reading, Request
+from rangeio.reading import Reading, Request, checked
 from rangeio.request import RowWords
 from rangeio.schema import Schema
 from rangeio.select import Words
 from rangeio.session import Session, default_session
 from rangeio.stores.address import Options, Target
+from rangeio.stream import Pulled
 from rangeio.transport.trace import Trace
 
 T = TypeVar("T")
@@ -29,15 +30,17 @@ async def open_async(
     storage_options: Options | None = None,
     filesystem: Any = None,
     format: str | None = None,  # noqa: A002
+    schema: object = None,
+    index: str = "auto",
     session: Session | None = None,
 ) -> AsyncFile:
     """Open one columnar file; the arguments and errors are those of :func:`rangeio.open`.
 
     Fetching runs on rangeio's own loop; the caller's loop only awaits.
     """
-    asked = Asked(target, storage_options, filesystem, format)
-    session = session or default_session()
-    handle = await session.live.portal.wait(connect(asked, session))
+    asked = Asked.of(target, storage_options, filesystem, format, schema, index)
+    session = default_session() if session is None else session
+    handle = await session.wait(connect(asked, session))
     return AsyncFile(Opened(asked, session, handle))
 
 
@@ -76,11 +79,15 @@ class AsyncFile:
 
     async def num_rows(self) -> int:
         """Top-level rows."""
-        return await self._wait((await self._here()).num_rows())
+        return await self._wait(self._opened.num_rows())
+
+    async def num_columns(self) -> int:
+        """Top-level columns."""
+        return await self._wait(self._opened.num_columns())
 
     async def schema(self) -> Schema:
         """The top-level columns, each made when it is looked at."""
-        return await self._wait((await self._here()).schema())
+        return await self._wait(self._opened.schema())
 
     async def read(
         self,
@@ -111,13 +118,15 @@ class AsyncFile:
     ) -> AsyncGenerator[pa.RecordBatch, None]:
         """Batches of at most ``batch_rows`` rows, in order, in bounded memory."""
         request = Request(columns, rows, filters, flatten, case_sensitive)
+        checked(batch_rows)
+        session, portal = self._opened.session, self._opened.session.live.portal
         reading: Reading = await self._wait(self._opened.read(request))
-        batches = reading.batches(batch_rows)
+        pulled = Pulled(reading.batches(batch_rows))
         try:
-            while (batch := await self._wait(_next(batches))) is not None:
+            while (batch := await session.wait(pulled.next())) is not None:
                 yield batch
         finally:
-            await self._wait(_ended(batches))
+            await portal.wait(pulled.end())
 
     async def explain(
         self,
@@ -129,11 +138,7 @@ class AsyncFile:
     ) -> Explanation:
         """What reading this would fetch now. Pays for metadata only."""
         request = Request(columns, rows, filters, case_sensitive=case_sensitive)
-
-        async def work() -> Explanation:
-            return (await self._opened.read(request)).explanation()
-
-        return await self._wait(work())
+        return await self._wait(self._opened.explain(request))
 
     async def close(self) -> None:
         """Refuse further reads. Caches and connections belong to the session and stay."""
@@ -146,22 +151,14 @@ class AsyncFile:
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
+    def __reduce__(self) -> tuple[object, ...]:
+        raise TypeError("an AsyncFile does not pickle; pickle a File, or what it was opened with")
+
     def __repr__(self) -> str:
         return repr(self._blocking).replace("rangeio.File", "rangeio.AsyncFile")
-
-    async def _here(self) -> Any:
-        return await self._wait(self._opened.here())
 
     async def _wait(self, work: Coroutine[Any, Any, T]) -> T:
         if self._closed:
             work.close()
             raise Closed("the file was closed", url=self.url)
-        return await self._opened.session.live.portal.wait(work)
-
-
-async def _next(batches: Any) -> pa.RecordBatch | None:
-    return await anext(batches, None)
-
-
-async def _ended(batches: AsyncGenerator[pa.RecordBatch, None]) -> None:
-    await batches.aclose()
+        return await self._opened.session.wait(work)

@@ -81,11 +81,4 @@ class ColumnReader:
 
 def pages_of(file: File, columns: Sequence[Column]) -> dict[ColumnId, Sequence[PageInfo]]:
     """The pages of every physical column at or below these, by its id: one hop of metadata."""
-    handle = file._handle
-
-    async def work() -> dict[ColumnId, Sequence[PageInfo]]:
-        wanted = [one for column in columns for one in handle.format.needed(column)]
-        metas = await handle.metas(wanted)
-        return {name: handle.format.pages(meta) for name, meta in metas.items()}
-
-    return file._run(work())
+    return file._run(file._opened.pages(columns))

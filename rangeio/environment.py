@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from math import inf
 
 from rangeio.errors import RequestError
 
@@ -18,7 +19,7 @@ def number(name: str, given: float | None, default: float, *, least: float = 0) 
     if value is None:
         written = os.environ.get(_key(name))
         value = default if written is None else _size(name, written)
-    if isinstance(value, bool) or not isinstance(value, int | float) or value < least:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value < inf:
         raise RequestError(f"{name} is a number of at least {least}, not {value!r}")
     return value
 
@@ -31,7 +32,9 @@ def text(name: str, given: str | None) -> str | None:
 def flag(name: str, given: bool | None) -> bool:
     """Yes or no; no by default."""
     if given is not None:
-        return bool(given)
+        if not isinstance(given, bool):
+            raise RequestError(f"{name} is True or False, not {given!r}")
+        return given
     written = os.environ.get(_key(name), "").strip().lower()
     if written not in _TRUE | _FALSE:
         raise RequestError(f"{_key(name)} is one of 1, true, 0, false, not {written!r}")

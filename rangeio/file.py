@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Iterator
+from collections.abc import Coroutine
 from typing import Any, Self, TypeVar
 
 import pyarrow as pa
 
 from rangeio.column import ColumnReader
 from rangeio.engine.handle import Handle
-from rangeio.errors import Closed, RequestError
+from rangeio.errors import Closed
 from rangeio.explanation import Explanation
 from rangeio.opening import Asked, Opened, connect
 from rangeio.predicate import Filters
-from rangeio.reading import Reading, Request
+from rangeio.reading import Reading, Request, checked
 from rangeio.request import RowWords
 from rangeio.schema import Column, Schema
 from rangeio.select import Word, Words, one_of
 from rangeio.session import Session, default_session
 from rangeio.stores.address import Options, Target
+from rangeio.stream import Stream
 from rangeio.transport.trace import Trace
 
 T = TypeVar("T")
@@ -30,6 +31,8 @@ def open(  # noqa: A001 - the name users expect
     storage_options: Options | None = None,
     filesystem: Any = None,
     format: str | None = None,  # noqa: A002
+    schema: object = None,
+    index: str = "auto",
     session: Session | None = None,
 ) -> File:
     """Open one columnar file: one suffix GET, and what its format needs to know its columns.
@@ -40,15 +43,15 @@ def open(  # noqa: A001 - the name users expect
         storage_options: passed to fsspec for credentials, endpoint, region, anonymous access.
         filesystem: an fsspec filesystem that the caller already has, instead of storage_options.
         format: the format's name; sniffed from the file's last bytes by default.
+        schema: names, types and ids, for formats whose files carry none; Lance files carry theirs.
+        index: a metadata index beside the file: none is read yet, so "auto" and "off" are the same.
         session: caches and limits; the process's own by default.
 
     Raises StoreError (NotFound, Denied, ...), FormatError (BadMagic, Corrupt, Unsupported, ...) or
     RequestError (unknown scheme, missing package).
     """
-    asked = Asked(target, storage_options, filesystem, format)
-    session = session or default_session()
-    handle = session.live.portal.run(connect(asked, session))
-    return File(Opened(asked, session, handle))
+    asked = Asked.of(target, storage_options, filesystem, format, schema, index)
+    return _opened(asked, session)
 
 
 class File:
@@ -104,13 +107,12 @@ class File:
     @property
     def num_rows(self) -> int:
         """Top-level rows."""
-        return self._run(self._handle.num_rows())
+        return self._run(self._opened.num_rows())
 
     @property
     def num_columns(self) -> int:
         """Top-level columns."""
-        count = self._handle.table.num_columns
-        return count if count >= 0 else len(self.schema)
+        return self._run(self._opened.num_columns())
 
     @property
     def num_leaves(self) -> int:
@@ -120,7 +122,7 @@ class File:
     @property
     def schema(self) -> Schema:
         """The top-level columns, each made when it is looked at."""
-        return self._run(self._handle.schema())
+        return self._run(self._opened.schema())
 
     @property
     def trace(self) -> Trace:
@@ -172,10 +174,10 @@ class File:
         Pages are fetched ahead and decoded as they land; order is kept. The reader speaks
         ``__arrow_c_stream__``. Dropping it ends what it started.
         """
-        if isinstance(batch_rows, bool) or not isinstance(batch_rows, int) or batch_rows < 1:
-            raise RequestError(f"batch_rows is a whole number of at least 1, not {batch_rows!r}")
+        checked(batch_rows)
         reading = self._prepare(Request(columns, rows, filters, flatten, case_sensitive))
-        return pa.RecordBatchReader.from_batches(reading.schema, self._pull(reading, batch_rows))
+        stream = Stream(reading.batches(batch_rows), self._opened.session)
+        return pa.RecordBatchReader.from_batches(reading.schema, stream)
 
     def explain(
         self,
@@ -187,7 +189,7 @@ class File:
     ) -> Explanation:
         """What reading this would fetch now: hops, GETs, bytes. Pays for metadata only."""
         request = Request(columns, rows, filters, case_sensitive=case_sensitive)
-        return self._prepare(request).explanation()
+        return self._run(self._opened.explain(request))
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """All rows of all columns as an Arrow C stream."""
@@ -208,7 +210,7 @@ class File:
     def __reduce__(self) -> tuple[object, ...]:
         opened = self._opened
         session = None if opened.session is default_session() else opened.session
-        return _reopened, (opened.asked, session)
+        return _opened, (opened.asked, session)
 
     def __repr__(self) -> str:
         state = "closed " if self._closed else ""
@@ -216,37 +218,19 @@ class File:
 
     @property
     def _handle(self) -> Handle:
-        handle = self._opened.handle
-        assert handle is not None
-        return handle
+        return self._opened.handle
 
     def _run(self, work: Coroutine[Any, Any, T]) -> T:
         if self._closed:
             work.close()
             raise Closed("the file was closed", url=self.url)
-        return self._opened.session.live.portal.run(work)
+        return self._opened.session.run(work)
 
     def _prepare(self, request: Request) -> Reading:
         return self._run(self._opened.read(request))
 
-    def _pull(self, reading: Reading, batch_rows: int) -> Iterator[pa.RecordBatch]:
-        portal = self._opened.session.live.portal
-        batches = reading.batches(batch_rows)
-        try:
-            while True:
-                batch = portal.run(_next(batches))
-                if batch is None:
-                    return
-                yield batch
-        finally:
-            portal.run(batches.aclose())
 
-
-async def _next(batches: Any) -> pa.RecordBatch | None:
-    return await anext(batches, None)
-
-
-def _reopened(asked: Asked, session: Session | None) -> File:
-    session = session or default_session()
-    handle = session.live.portal.run(connect(asked, session))
+def _opened(asked: Asked, session: Session | None) -> File:
+    session = default_session() if session is None else session
+    handle = session.run(connect(asked, session))
     return File(Opened(asked, session, handle))

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from rangeio.engine.batches import Prepared, tables
 from rangeio.engine.handle import Handle
 from rangeio.engine.reader import parts, planned_gets
+from rangeio.errors import RequestError
 from rangeio.explanation import Explanation, PlannedGet
 from rangeio.plan import DecodeUnit, Plan
 from rangeio.predicate import Filters, Predicate, parse
@@ -65,7 +66,8 @@ class Reading:
         return await self.prepared.handle.in_pool(partial(self._result, table))
 
     async def batches(self, batch_rows: int) -> Batches:
-        """Record batches in order; each is handed on while later GETs are still out."""
+        """Record batches of at most ``batch_rows`` rows, in order; each is handed on while later
+        GETs are still out."""
         if self.rows.take is not None:  # any order: what comes first is known only with the last
             for batch in (await self.table()).combine_chunks().to_batches(batch_rows):
                 yield batch
@@ -73,8 +75,8 @@ class Reading:
         whole = tables(self.prepared, batch_rows)
         try:
             async for table in whole:
-                batch = await self.prepared.handle.in_pool(partial(self._batch, table))
-                if batch is not None:
+                cut = partial(self._batches, table, batch_rows)
+                for batch in await self.prepared.handle.in_pool(cut):
                     yield batch
         finally:
             await whole.aclose()
@@ -92,7 +94,7 @@ class Reading:
             columns=tuple(leaf.id.name for f in self.prepared.fields for leaf in f.leaves()),
             planned=tuple(_planned(gets, plan)),
             bytes_needed=_needed(plan),
-            cost=source.profile.cost,
+            cost=handle.of.cost,
             profile=source.profile.name,
             later_hops=max((len(unit.later) for unit in plan.units), default=0),
             later_gets=sum(bound.at_most for bound in later),
@@ -105,10 +107,10 @@ class Reading:
             consistency=source.consistency,
         )
 
-    def _batch(self, table: pa.Table) -> pa.RecordBatch | None:
-        whole = self._result(table).combine_chunks()
-        batches = whole.to_batches()
-        return batches[0] if batches else None
+    def _batches(self, table: pa.Table, batch_rows: int) -> list[pa.RecordBatch]:
+        """As few batches as can be: more than one only where 32-bit offsets would overflow."""
+        batches: list[pa.RecordBatch] = self._result(table).combine_chunks().to_batches(batch_rows)
+        return batches
 
     def _result(self, table: pa.Table) -> pa.Table:
         """The asked rows in the asked order, filtered exactly."""
@@ -130,6 +132,13 @@ class Reading:
             else:
                 table = table.select([])
         return self.selection.flatten(table) if self.request.flatten else table
+
+
+def checked(batch_rows: int) -> int:
+    """``batch_rows`` where it is a whole number of at least 1, else RequestError."""
+    if isinstance(batch_rows, bool) or not isinstance(batch_rows, int) or batch_rows < 1:
+        raise RequestError(f"batch_rows is a whole number of at least 1, not {batch_rows!r}")
+    return batch_rows
 
 
 async def prepare(handle: Handle, request: Request) -> Reading:

@@ -5,30 +5,24 @@ from __future__ import annotations
 import asyncio
 import atexit
 import os
-import posixpath
 import threading
-from collections.abc import Hashable, MutableMapping
+import weakref
+from collections.abc import Coroutine, Hashable
+from functools import partial
 from itertools import count
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
-from cachetools import LRUCache
-
-from rangeio.engine.core import Engine
 from rangeio.engine.flights import Pinned
-from rangeio.engine.portal import Portal, portal
 from rangeio.environment import flag, number, text
 from rangeio.errors import Closed, RequestError
-from rangeio.formats.format import Hint
-from rangeio.stores.address import Options, Target, resolve
-from rangeio.stores.identity import Identity
-from rangeio.stores.store import Store
+from rangeio.live import Live
+from rangeio.stores.address import Options, Target
 from rangeio.transport.policy import Limits, Policy
 from rangeio.transport.profile import PROFILES, Profile
 from rangeio.transport.source import Source
 from rangeio.transport.trace import Trace
-from rangeio.transport.transport import Transport
 
-_HINTS = 32 << 20  # bytes of what directories taught: a schema of 100,000 columns weighs about 10
+T = TypeVar("T")
 
 
 class Session:
@@ -40,10 +34,11 @@ class Session:
     Args:
         memory_cache: bytes of the range cache.
         column_cache: bytes of the column metadata cache.
-        disk_cache: reserved for a second tier on disk.
-        max_in_flight: GETs at once, over all files.
+        disk_cache: a second tier on disk; not available in this version.
+        max_in_flight: GETs at once, over all files; a store's profile may allow fewer.
         max_buffer: bytes in flight or waiting to be decoded, over all files.
-        profile: a Profile, or the name of one, for every store; None: each store's own.
+        profile: a Profile, or the name of one, for every store, taken as it is; None: each
+            store's own, its gap moved by what is learnt of the endpoint.
         deadline: seconds that one GET may take with all its retries.
         hedge: send a second GET where the first byte is late and the store's profile agrees.
     """
@@ -62,6 +57,8 @@ class Session:
         self.memory_cache = int(number("memory_cache", memory_cache, 256 << 20))
         self.column_cache = int(number("column_cache", column_cache, 64 << 20))
         self.disk_cache = text("disk_cache", disk_cache)
+        if self.disk_cache is not None:
+            raise RequestError("disk_cache is not available in this version of rangeio")
         self.max_in_flight = int(number("max_in_flight", max_in_flight, 64, least=1))
         self.max_buffer = int(number("max_buffer", max_buffer, 512 << 20, least=1))
         self.profile = _profile(profile if profile is not None else text("profile", None))
@@ -69,26 +66,36 @@ class Session:
         self.deadline = float(seconds) if seconds else None
         self.hedge = flag("hedge", hedge)
         self.closed = False
-        self._live: _Live | None = None
+        self._live: Live | None = None
         self._making = threading.Lock()
+        _sessions.add(self)
 
     # ---- for the files that are opened with it ----
 
-    def source(
-        self, target: Target, storage_options: Options | None, filesystem: Any
-    ) -> tuple[Source, Hashable]:
-        """The source of an object, nothing asked of it yet, and who it is in the caches."""
-        self._open()
-        apart = isinstance(target, bytes | bytearray | memoryview)
-        stores = None if apart else self.live.stores
-        store, key, url, named = resolve(target, storage_options, filesystem, stores)
-        profile = self.profile or PROFILES[named]
-        # Stores live as long as the session, so an id names one; bytes come with one of their own.
-        return Source(store, key, url, profile), object() if apart else (id(store), key)
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run work on the portal and wait for it; Closed once the session is."""
+        live = self._alive(work)
+        return live.portal.run(live.guard(work))
 
-    def pinned(self, source: Source) -> Pinned:
-        """A new handle on a source: its own trace, its own count of hops."""
-        return Pinned(source, None, Trace(), count(1), self.deadline)
+    async def wait(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run work on the portal and await it from any loop; Closed once the session is."""
+        live = self._alive(work)
+        return await live.portal.wait(live.guard(work))
+
+    async def connect(
+        self, target: Target, storage_options: Options | None, filesystem: Any
+    ) -> tuple[Pinned, Hashable]:
+        """A new handle on an object, nothing asked of it yet, and who it is in the caches.
+
+        Runs on the portal. What users name is resolved in a thread: a filesystem's constructor, or
+        the import of its package, may take long, and other files read on meanwhile.
+        """
+        loop, live = asyncio.get_running_loop(), self.live
+        find = partial(live.find, target, storage_options, filesystem)
+        store, key, url, named, who = await loop.run_in_executor(None, find)
+        source = Source(store, key, url, self.profile or PROFILES[named])
+        cost = source.profile.cost
+        return Pinned(source, None, Trace(), count(1), cost, self.deadline), who
 
     def version(self, of: Pinned, who: Hashable) -> Hashable:
         """The caches' key of what was opened; without a version tag nobody else shares it."""
@@ -96,37 +103,48 @@ class Session:
         return (who, tag or object(), of.source.size)
 
     @property
-    def live(self) -> _Live:
+    def live(self) -> Live:
         """The parts that belong to this process; made anew after a fork."""
-        self._open()
-        if self._live is None or self._live.pid != os.getpid():
-            if self._live is not None:
-                self._making = threading.Lock()  # the parent may have held it at the fork
+        if self.closed:
+            raise Closed("the session was closed")
+        if self._live is None:
             with self._making:
-                if self._live is None or self._live.pid != os.getpid():
-                    self._live = _Live(self)
+                if self._live is None:
+                    self._live = Live(
+                        Limits(self.max_in_flight),
+                        Policy(hedge=self.hedge, deterministic=self.profile is not None),
+                        max_buffer=self.max_buffer,
+                        memory_cache=self.memory_cache,
+                        column_cache=self.column_cache,
+                    )
         return self._live
+
+    def _alive(self, work: Coroutine[Any, Any, T]) -> Live:
+        try:
+            return self.live
+        except Closed:
+            work.close()  # or it is reported as never awaited
+            raise
+
+    def _forked(self) -> None:
+        self._live, self._making = None, threading.Lock()
 
     # ---- for people ----
 
     def close(self) -> None:
-        """Close connections and drop the caches. Files opened with it raise Closed afterwards."""
+        """End its reads, close connections, drop the caches; its files raise Closed afterwards."""
         if self.closed:
             return
         self.closed = True
         live, self._live = self._live, None
-        if live is not None and live.pid == os.getpid():
-            live.portal.run(live.close())
+        if live is not None:
+            live.portal.finish(live.close())
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-    def _open(self) -> None:
-        if self.closed:
-            raise Closed("the session was closed")
 
     def __reduce__(self) -> tuple[object, ...]:
         return Session, (
@@ -141,50 +159,6 @@ class Session:
         )
 
 
-class _Live:
-    """What cannot cross a fork: the engine, open stores, what was learnt."""
-
-    def __init__(self, session: Session) -> None:
-        self.pid = os.getpid()
-        self.portal: Portal = portal()
-        self.stores: MutableMapping[Identity, Store] = {}
-        self.hints: LRUCache[Hashable, tuple[str, Hint]] = LRUCache(
-            _HINTS, getsizeof=lambda known: max(known[1].weight, 1)
-        )
-        self.engine: Engine = self.portal.run(self._make(session))
-
-    async def _make(self, session: Session) -> Engine:
-        transport = Transport(Limits(session.max_in_flight), Policy(hedge=session.hedge))
-        return Engine(
-            transport,
-            max_buffer=session.max_buffer,
-            memory_cache=session.memory_cache,
-            column_cache=session.column_cache,
-        )
-
-    async def close(self) -> None:
-        """Close every connection, on the loop that opened it."""
-        self.engine.close()
-        await self.engine.transport.close()
-        await asyncio.gather(*(store.close() for store in self.stores.values()))
-        self.stores.clear()
-
-    def hint(self, source: Source) -> tuple[str, Hint] | None:
-        """What the directory of an object taught, and of which format."""
-        return self.hints.get(neighbours(source))
-
-    def learn(self, source: Source, fmt: str, hint: Hint | None) -> None:
-        """Keep what one file of a directory teaches about the next."""
-        if hint is not None and hint.weight <= _HINTS:
-            self.hints[neighbours(source)] = (fmt, hint)
-
-
-def neighbours(source: Source) -> Hashable:
-    """What files that are likely alike share: store, directory and extension."""
-    folder, name = posixpath.split(source.key.partition("?")[0])
-    return id(source.store), folder, posixpath.splitext(name)[1]
-
-
 def _profile(given: Profile | str | None) -> Profile | None:
     if given is None or isinstance(given, Profile):
         return given
@@ -193,6 +167,7 @@ def _profile(given: Profile | str | None) -> Profile | None:
     return PROFILES[given]
 
 
+_sessions: weakref.WeakSet[Session] = weakref.WeakSet()
 _default: Session | None = None
 _default_lock = threading.Lock()
 
@@ -214,8 +189,11 @@ def _goodbye() -> None:
 
 
 def _after_fork() -> None:
+    """In the child: locks may have been held, and what lives in threads is not here."""
     global _default_lock
     _default_lock = threading.Lock()
+    for session in list(_sessions):
+        session._forked()
 
 
 os.register_at_fork(after_in_child=_after_fork)

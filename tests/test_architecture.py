@@ -15,7 +15,9 @@ WORDS = ("errors", "ranges", "steps", "schema", "plan")
 FILTERS = ("literal", "statistics", "condition", "expression", "predicate")
 PURE = (*WORDS, *FILTERS, "select", "request", "explanation", "codecs")
 BELOW = (*PURE, "environment", "formats", "stores", "transport", "engine")
-FRONT = ("session", "opening", "reading", "fetching", "column", "file", "aio", "dataset", "write")
+HANDLES = ("file", "aio", "column", "dataset", "write")
+FRONT = ("live", "session", "opening", "reading", "stream", "fetching", *HANDLES)
+
 OPEN = (*BELOW, "index", *FRONT)
 ABOVE = (*PURE, "environment", "formats.format", *FRONT)
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Coroutine, Hashable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from rangeio.engine.budget import Budget, Lane, Ticket
 from rangeio.engine.flights import Cause, Flights, Pinned, located
 from rangeio.engine.held import RangeCache
-from rangeio.engine.lease import Lease
+from rangeio.engine.lease import Held, Lease
 from rangeio.engine.once import OnceCache
 from rangeio.engine.run import run
 from rangeio.formats.format import ColumnMeta
@@ -40,13 +40,24 @@ class Engine:
         self.columns: OnceCache[Hashable, ColumnMeta] = OnceCache(column_cache, _weight)
         self.shared: OnceCache[Hashable, tuple[Any, int]] = OnceCache(_SHARED, lambda v: v[1])
         self.pool = ThreadPoolExecutor(os.cpu_count() or 1, "rangeio-decode")
+        self._tasks: set[asyncio.Task[Any]] = set()
 
-    async def metadata(self, of: Pinned, steps: Steps[T], *, pool: bool = False) -> T:
+    def spawn(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+        """Start a task that :meth:`close` ends."""
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    async def metadata(
+        self, of: Pinned, steps: Steps[T], *, pool: bool = False, kept: Held = ()
+    ) -> T:
         """Drive steps over metadata: outside the data budget, one hop a need.
 
-        ``pool``: parse in the pool, for steps that may take more than a millisecond.
+        ``pool``: parse in the pool, for steps that may take more than a millisecond. ``kept``:
+        bytes that are here already, whatever the range cache keeps of them.
         """
-        lease = Lease(self.flights, of, Ticket(Lane(always=True)))
+        lease = Lease(self.flights, of, Ticket(Lane(always=True)), kept=kept)
 
         async def fetch(asked: Need) -> Sequence[memoryview]:
             return await lease.fetch(asked, Cause(asked.why, of.hop()))
@@ -54,8 +65,13 @@ class Engine:
         with located(of):
             return await run(steps, fetch, self.pool if pool else None, lease.release)
 
-    def close(self) -> None:
-        """Let the pool's threads end; what runs goes on to its end."""
+    async def close(self) -> None:
+        """End every task, then let the pool's threads go; a step that runs goes on to its end."""
+        mine = asyncio.current_task()
+        while tasks := [task for task in self._tasks if task is not mine]:
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks)
         self.pool.shutdown(wait=False, cancel_futures=True)
         self.cache.clear()
 

@@ -12,7 +12,7 @@ from rangeio.engine.budget import Budget, Ticket
 from rangeio.engine.held import RangeCache
 from rangeio.engine.spans import Spans
 from rangeio.errors import RangeIOError
-from rangeio.ranges import ByteRange, coalesce, split, subtract
+from rangeio.ranges import ByteRange, CostModel, coalesce, split, subtract
 from rangeio.transport.trace import Trace
 from rangeio.transport.transport import Received, Source, Transport
 
@@ -22,13 +22,15 @@ class Pinned:
     """One version of one object, and what every GET of it needs to know.
 
     version: the key of all caches; two handles share it only if their version tags say so.
-    hops: the handle's own count of hops.
+    hops: the handle's own count of hops. cost: the store's cost model, as it was when the handle
+    was opened: what is learnt meanwhile moves no plan that was explained.
     """
 
     source: Source
     version: Hashable
     trace: Trace
     hops: Iterator[int]
+    cost: CostModel
     deadline: float | None = None
 
     def hop(self) -> Hop:
@@ -125,7 +127,7 @@ class Flights:
 
         gap: read through no wider one than this.
         """
-        policy = of.source.profile.cost.coalescing
+        policy = of.cost.coalescing
         if gap is not None and gap < policy.gap:
             policy = replace(policy, gap=gap)
         gets = coalesce(parts, policy)
@@ -196,7 +198,7 @@ class Flights:
         self.cache.put(of.version, flight.at, flight.data)
 
     async def _fetch(self, of: Pinned, at: ByteRange, cause: Cause) -> memoryview:
-        span = of.source.profile.cost.coalescing.span
+        span = of.cost.coalescing.span
         if at.size <= span:
             return (await self._get(of, at, None, cause)).data
         buffer = self.transport.buffers.take(at.size)

@@ -9,6 +9,8 @@ from typing import TypeVar
 
 from rangeio.engine.core import Engine
 from rangeio.engine.flights import Pinned, located
+from rangeio.engine.lease import Held
+from rangeio.errors import RequestError
 from rangeio.formats.format import ColumnMeta, Format, Hint, Opening, Stale, Table
 from rangeio.plan import Plan, Query, Rows
 from rangeio.ranges import ByteRange, Suffix
@@ -37,14 +39,15 @@ class Handle:
         self._num_rows: int | None = None
         self._lock = asyncio.Lock()
 
-    async def open(self, hint: Hint | None) -> None:
-        """Read the footer and the offset table."""
+    async def open(self, hint: Hint | None, kept: Held = ()) -> None:
+        """Read the footer and the offset table; ``kept``: bytes that are here already."""
         size = self.of.size
         last = ByteRange(max(size - 1, 0), size)
         here = self.engine.cache.overlapping(self.of.version, last)
-        held = size - here[0][0].start if here else 0
-        opening = Opening(size, held, self.of.source.profile.cost, hint, self._few_bytes)
-        self.table = await self.steps(self.format.open(opening))
+        held = size - min((at.start for at, _ in (*here, *kept)), default=size)
+        opening = Opening(size, held, self.of.cost, hint, self._few_bytes)
+        steps = self.format.open(opening)
+        self.table = await self.engine.metadata(self.of, steps, pool=True, kept=kept)
 
     async def steps(self, steps: Steps[T], *, pool: bool = True) -> T:
         """Drive metadata steps; errors of the file say which file."""
@@ -63,6 +66,8 @@ class Handle:
 
     async def num_rows(self) -> int:
         """Top-level rows."""
+        if self.format.assumed(self.table) is not None:
+            await self.schema()
         if self._num_rows is None:
             self._num_rows = await self.steps(self.format.num_rows(self.table), pool=False)
         return self._num_rows
@@ -72,15 +77,19 @@ class Handle:
     ) -> tuple[tuple[Column, ...], Mapping[ColumnId, ColumnMeta]]:
         """The columns that ``choose`` picks from the schema, and their metadata, in one hop.
 
-        Where the schema is only assumed, the choice is made on it, verified by the same hop, and
-        made again on the real one if it does not hold or if it lacks a column.
+        Where the schema is only assumed, the choice is made on it and verified by the same hop. It
+        is made again on the real one where it did not hold, where the request does not fit what
+        was assumed, or where no hop was needed that could have verified it.
         """
         assumed = None if self._schema else self.format.assumed(self.table)
         if assumed is not None:
             try:
-                return await self._chosen(assumed, choose)
-            except (Stale, LookupError):
-                self._schema = None
+                chosen = await self._chosen(assumed, choose)
+            except (Stale, RequestError):
+                pass
+            else:
+                if self.format.assumed(self.table) is None:
+                    return chosen
         return await self._chosen(await self.schema(), choose)
 
     async def _chosen(
@@ -106,10 +115,9 @@ class Handle:
         self, fields: tuple[Column, ...], metas: Mapping[ColumnId, ColumnMeta], rows: Rows
     ) -> Plan:
         """Rows to pages to exact bytes."""
-        cost = self.of.source.profile.cost
         many = len(metas) > _INLINE or len(rows) > _INLINE
         query = Query(fields, rows)
-        return await self.steps(self.format.plan(self.table, metas, query, cost), pool=many)
+        return await self.steps(self.format.plan(self.table, metas, query, self.of.cost), pool=many)
 
     async def in_pool(self, work: Callable[[], T]) -> T:
         """Run what may take over a millisecond off the loop."""
@@ -133,9 +141,10 @@ async def opened(
     received = await engine.transport.get(
         of.source, tail, why="tail", hop=of.hop().number, trace=of.trace, deadline=of.deadline
     )
-    of = replace(of, version=version(of))
+    of = replace(of, version=version(of), cost=engine.transport.cost(of.source))
     engine.cache.put(of.version, received.at, received.data)
     with located(of):
         handle = Handle(engine, of, find(received.data), profile.few_bytes)
-    await handle.open(taught[1] if taught and taught[0] == handle.format.name else None)
+    hint = taught[1] if taught and taught[0] == handle.format.name else None
+    await handle.open(hint, [(received.at, received.data)])
     return handle

@@ -46,6 +46,7 @@ class Lease:
 
     ``planned``: the plan's GETs that hold bytes of this unit. ``copies``: hand out copies of
     views that are less than half of their buffer, because the decoded data will keep them.
+    kept: bytes that the caller has, whatever the range cache keeps of them.
     """
 
     def __init__(
@@ -56,12 +57,14 @@ class Lease:
         planned: Sequence[Planned] = (),
         *,
         copies: bool = False,
+        kept: Held = (),
     ) -> None:
         self._flights = flights
         self._of = of
         self._ticket = ticket
         self._planned = planned
         self._copies = copies
+        self._kept = kept
         self._mine: list[Flight] = []
         self._touched: list[Flight] = []
         self._running = False
@@ -134,6 +137,9 @@ class Lease:
     def _held(self, at: ByteRange) -> memoryview | None:
         if not at.size:
             return _NOTHING
+        for have, data in self._kept:
+            if have.covers(at):
+                return data[at.start - have.start : at.stop - have.start]
         return self._flights.cache.find(self._of.version, at)
 
     def _claim(

@@ -20,7 +20,6 @@ class Portal:
     """A thread that runs an event loop. Made on first use, a daemon, never crosses a fork."""
 
     def __init__(self) -> None:
-        self.pid = os.getpid()
         self.loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._serve, name="rangeio-portal", daemon=True)
         self._thread.start()
@@ -46,6 +45,14 @@ class Portal:
             future.cancel()
             raise
 
+    def finish(self, work: Coroutine[Any, Any, None]) -> None:
+        """Run clean-up and wait for it; on the portal's own thread, where a collected object may
+        end, only start it."""
+        if threading.current_thread() is self._thread:
+            self.loop.create_task(work)
+        else:
+            self.run(work)
+
     async def wait(self, work: Coroutine[Any, Any, T]) -> T:
         """Run ``work`` on the loop and await it from another loop."""
         if asyncio.get_running_loop() is self.loop:
@@ -65,13 +72,18 @@ _portal: Portal | None = None
 
 
 def portal() -> Portal:
-    """The process's portal, made on first use and anew after a fork."""
-    global _portal, _lock
-    if _portal is not None and _portal.pid == os.getpid():
-        return _portal
-    if _portal is not None:
-        _lock = threading.Lock()  # the parent may have held the old one at the fork
+    """The process's portal, made on first use; a forked child makes its own."""
+    global _portal
     with _lock:
-        if _portal is None or _portal.pid != os.getpid():
+        if _portal is None:
             _portal = Portal()
         return _portal
+
+
+def _after_fork() -> None:
+    """In the child: the parent's thread is not here, and it may have held the lock."""
+    global _portal, _lock
+    _portal, _lock = None, threading.Lock()
+
+
+os.register_at_fork(after_in_child=_after_fork)

@@ -63,7 +63,7 @@ class Reader:
                 while started < len(units) and (
                     started == i or (ahead < self._ahead and started - i < _AHEAD)
                 ):
-                    tasks[started] = asyncio.ensure_future(self._decode(started))
+                    tasks[started] = self._engine.spawn(self._decode(started))
                     ahead += _size(units[started])
                     started += 1
                 self._lane.head = i
@@ -91,7 +91,7 @@ class Reader:
 
     async def _decode(self, i: int) -> Any:
         unit, lease = self._plan.units[i], self._leases[i]
-        loads = {key: asyncio.ensure_future(self._shared(key)) for key in unit.uses}
+        loads = {key: self._engine.spawn(self._shared(key)) for key in unit.uses}
         shared: dict[Hashable, Any] = {}
         depth = 0
 
@@ -188,7 +188,7 @@ def planned_gets(engine: Engine, of: Pinned, plan: Plan) -> list[ByteRange]:
 
 def parts(of: Pinned, gets: Sequence[ByteRange]) -> list[ByteRange]:
     """The same, cut as the store's span limit has it: one range a request on the wire."""
-    span = of.source.profile.cost.coalescing.span
+    span = of.cost.coalescing.span
     return [part for get in gets for part in split(get, span)]
 
 

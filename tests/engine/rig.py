@@ -70,7 +70,7 @@ class Rig:
 
     async def handle(self, fmt=None):
         source = Source(self.store, "o", "test://o", self.profile, self.pin, self.size)
-        of = Pinned(source, ("o", self.pin, self.size), Trace(), itertools.count(1))
+        of = Pinned(source, ("o", self.pin, self.size), Trace(), itertools.count(1), self.profile.cost)
         handle = Handle(self.engine, of, fmt or self.fmt, None)
         await handle.open(None)
         return handle
@@ -104,7 +104,7 @@ class Rig:
         assert asyncio.all_tasks() <= self.tasks
 
     async def close(self):
-        self.engine.close()
+        await self.engine.close()
         self.engine.pool.shutdown(wait=True)
         await self.engine.transport.close()
 

@@ -24,7 +24,7 @@ def at(start, stop):
 
 def reader(rig, *, always=True):
     source = Source(rig.store, "o", "test://o", PROFILE, rig.pin, rig.size)
-    of = Pinned(source, "v", Trace(), itertools.count(1))
+    of = Pinned(source, "v", Trace(), itertools.count(1), PROFILE.cost)
     lease = Lease(rig.engine.flights, of, Ticket(Lane(always=always)))
 
     async def ask(*ranges):
@@ -104,7 +104,7 @@ def test_bytes_under_a_flight_of_another_reader_are_found():
         ask, _ = reader(rig)
         flights, lane = rig.engine.flights, Lane(always=True)
         source = Source(rig.store, "o", "test://o", PROFILE, rig.pin, rig.size)
-        of = Pinned(source, "v", Trace(), itertools.count(1))
+        of = Pinned(source, "v", Trace(), itertools.count(1), PROFILE.cost)
         wide = Planned(at(0, 1000))
         wide.left = 1
         lease = Lease(flights, of, Ticket(lane), [wide])
@@ -137,7 +137,7 @@ def test_needs_of_one_hop_coalesce():
 def test_cancelling_the_only_reader_ends_its_get():
     async def released(rig):
         source = Source(rig.store, "o", "test://o", PROFILE, rig.pin, rig.size)
-        of = Pinned(source, "v", Trace(), itertools.count(1))
+        of = Pinned(source, "v", Trace(), itertools.count(1), PROFILE.cost)
         lease = Lease(rig.engine.flights, of, Ticket(Lane(always=True)))
         need = Need((at(0, 1000),), "test")
         task = asyncio.ensure_future(lease.fetch(need, Cause("test", of.hop())))

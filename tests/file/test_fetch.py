@@ -124,3 +124,36 @@ def test_what_was_read_is_not_fetched_again(server, session):
         file.seek(100_500)
         file.read(10)
         assert len(server.log) == before
+
+
+def test_reading_all_is_one_fetch_of_the_rest(server):
+    with rangeio.Session(profile="s3", memory_cache=0) as session:
+        with rangeio.open_raw(server.at("o.bin"), session=session) as file:
+            assert file.read() == DATA
+        assert len(server.log) <= 4
+        with rangeio.open_raw(server.at("o.bin"), session=session) as file:
+            before = len(server.log)
+            for i in range(0, 200_000, 1000):
+                file.seek(i)
+                assert file.read(10) == DATA[i : i + 10]
+            assert len(server.log) - before == 1
+
+
+def test_many_fetches_stay_within_the_budget_and_one_group_each(server):
+    import threading
+
+    with rangeio.Session(profile="s3", max_buffer=1 << 20, memory_cache=0) as session:
+        parts = [(i, i + 200_000) for i in range(0, 3_000_000, 200_000)]
+        got = []
+        threads = [
+            threading.Thread(
+                target=lambda: got.append(rangeio.fetch(server.at("o.bin"), parts, session=session))
+            )
+            for _ in range(4)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert all(b"".join(one) == DATA for one in got)
+        assert settled(session)
