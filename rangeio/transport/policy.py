@@ -19,8 +19,8 @@ class Policy:
 
     attempts: GETs for one range, the first included. backoff_s doubles up to backoff_cap_s, of
     which a random part is waited. retry_after_s: the longest Retry-After that is honoured; one
-    that asks for more ends the GET. tokens: retries that the whole process may spend at once; each
-    reply earns back refill of one.
+    that asks for more is taken for this long. tokens: retries that all files of a session may spend
+    at once; each reply earns back refill of one.
     first_byte_s: until the head of a reply. stall_s, stall_bytes_per_s: a body slower than this
     over that window is given up. total_s: all attempts, waits and queues of one range.
     hedge: send a second GET where the first byte is late and the store's profile agrees.

@@ -30,7 +30,7 @@ _EMPTY = memoryview(b"")
 class Transport:
     """Fetches ranges: validated, pinned, retried, bounded in number and in time.
 
-    One a process, used on one loop. ``clock`` and ``rng`` stand in for time and chance in tests.
+    One a session, used on one loop. ``clock`` and ``rng`` stand in for time and chance in tests.
     ``buffers`` gives memory for bodies to who brings his own.
     """
 
