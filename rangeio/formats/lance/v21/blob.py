@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from rangeio.codecs.bounds import Levels, Offsets
-from rangeio.errors import Corrupt, Unsupported
+from rangeio.errors import Corrupt
 from rangeio.formats.lance.v21.arrays import array
 from rangeio.formats.lance.v21.layouts import Blob
 from rangeio.formats.lance.v21.leaf import Leaf
@@ -37,8 +37,6 @@ class Payloads:
 
 def payloads(layout: Blob, leaf: Leaf, limit: int) -> Payloads:
     """The payloads that the descriptions of ``leaf`` point at, none at or beyond ``limit``."""
-    if layout.layers.lists:
-        raise Unsupported("blobs inside lists")
     position, size = (
         leaf.values.field(i).to_numpy(zero_copy_only=False).astype(np.uint64) for i in (0, 1)
     )

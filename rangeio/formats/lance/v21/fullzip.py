@@ -15,7 +15,7 @@ from rangeio.formats.lance.v21.arrays import array
 from rangeio.formats.lance.v21.layouts import FullZip
 from rangeio.formats.lance.v21.leaf import Leaf
 from rangeio.formats.lance.v21.miniblock import validity
-from rangeio.formats.lance.v21.values import Fixed, Varied
+from rangeio.formats.lance.v21.values import Bits, Fixed, Varied
 from rangeio.plan import Rows
 
 
@@ -55,6 +55,8 @@ def decode(
     if defs is not None:
         defs = layout.layers.renumber(defs)
     kinds = layout.layers.kinds
+    if pa.types.is_boolean(kind) and isinstance(values, Fixed):
+        values = _flags(values)
     made = array(kind, values, validity(kinds, defs))
     if not layout.layers.lists:
         if len(made) != rows.count:
@@ -63,6 +65,13 @@ def decode(
     leaf = Leaf(rows, 1, kinds, made, entries.rep, defs)
     leaf.begins()
     return leaf
+
+
+def _flags(values: Fixed) -> Fixed | Bits:
+    """Booleans, of which each entry has a byte of its own."""
+    if values.size != 1:
+        return values
+    return Bits(np.packbits(values.data != 0, bitorder="little"), values.count)
 
 
 def _bare(data: Bytes, size: int) -> tuple[Entries, Bytes]:

@@ -113,7 +113,10 @@ def _layout(message: Any) -> Layout:
         inner = _layout(message.blob_layout.inner_layout)
         if isinstance(inner, Blob | FullZip):
             raise Unsupported(f"blobs described by a {type(inner).__name__} layout")
-        return Blob(inner, Layers.of(message.blob_layout.layers))
+        layers = Layers.of(message.blob_layout.layers)
+        if layers.lists:  # their repetition is in no page: such a file has lost where lists begin
+            raise Unsupported("blobs inside lists")
+        return Blob(inner, layers)
     raise Unsupported(f"the page layout {kind or 'unknown'}")
 
 
