@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import count
 
 import aiohttp
 import numpy as np
@@ -21,8 +22,14 @@ from lance.file import LanceFileReader
 from obstore.store import S3Store
 
 from benchmarks.harness import Fresh
+from rangeio.engine.budget import Lane, Ticket
+from rangeio.engine.core import Engine
+from rangeio.engine.flights import Cause, Pinned
+from rangeio.engine.lease import Lease
 from rangeio.ranges import ByteRange
-from rangeio.stores.http import HttpStore
+from rangeio.steps import Need
+from rangeio.stores.address import resolve
+from rangeio.transport.policy import Limits
 from rangeio.transport.profile import PROFILES
 from rangeio.transport.source import Source
 from rangeio.transport.trace import Trace
@@ -226,23 +233,35 @@ def bare_aiohttp(
     return lambda: _loop(start, parts, in_flight)
 
 
-def our_transport(
+def ours_in_flight(
     endpoint: str, bucket: str, key: str, parts: Sequence[Part], in_flight: int
 ) -> Fresh:
-    """rangeio's transport by itself: checks, pin, limits, deadlines and trace, but no scheduler."""
-    url = f"{endpoint}/{bucket}/{key}"
+    """rangeio, all in: a signed url, scheduler, range cache, budget, transport with its checks,
+    pin, limits, deadlines and trace. The bytes come as the engine hands them to a format: views."""
     profile = replace(PROFILES["s3"], in_flight_file=in_flight)
 
     async def start() -> tuple[Get, Callable[[], Awaitable[None]]]:
-        store, transport, trace = HttpStore(), Transport(), Trace()
-        source = Source(store, url, url, profile)
+        store, name, url, _ = resolve(f"s3://{bucket}/{key}", fsspec_options(endpoint))
+        engine = Engine(
+            Transport(Limits(in_flight)),
+            max_buffer=512 << 20,
+            memory_cache=256 << 20,
+            column_cache=64 << 20,
+        )
+        of = Pinned(Source(store, name, url, profile), "bench", Trace(), count(1), profile.cost)
 
         async def get(part: Part) -> object:
-            at = ByteRange(*part)
-            return (await transport.get(source, at, why="bench", hop=1, trace=trace)).data
+            lease = Lease(engine.flights, of, Ticket(Lane()))
+            try:
+                need = Need((ByteRange(*part),), "bench")
+                (view,) = await lease.fetch(need, Cause("bench", of.hop()))
+                return view
+            finally:
+                lease.release()
 
         async def close() -> None:
-            await transport.close()
+            await engine.close()
+            await engine.transport.close()
             await store.close()
 
         return get, close

@@ -50,8 +50,8 @@ class Transport:
         return Case(
             f"{GETS:,} GETs of 16 KiB, {SMALL_IN_FLIGHT} in flight",
             (
-                Contestant("rangeio", peers.our_fetch(*args)),
-                Contestant("rangeio transport", peers.our_transport(*args)),
+                Contestant("rangeio", peers.ours_in_flight(*args)),
+                Contestant("rangeio.fetch", peers.our_fetch(*args)),
                 Contestant("obstore", peers.over_obstore(*args)),
                 Contestant("s3fs", peers.over_s3fs(*args)),
                 Contestant("bare aiohttp", peers.bare_aiohttp(*args)),
@@ -69,8 +69,8 @@ class Transport:
         return Case(
             f"1 GiB in ranges of 8 MiB, {LARGE_IN_FLIGHT} in flight",
             (
-                Contestant("rangeio", peers.our_fetches(*args)),
-                Contestant("rangeio transport", peers.our_transport(*args)),
+                Contestant("rangeio", peers.ours_in_flight(*args)),
+                Contestant("rangeio.fetch", peers.our_fetches(*args)),
                 Contestant("obstore", peers.over_obstore(*args)),
                 Contestant("bare aiohttp", peers.bare_aiohttp(*args)),
             ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -72,9 +72,22 @@ class Cause:
 
 
 class Flight:
-    """One coalesced GET (or several parts of one span), shared by all who want bytes of it."""
+    """One coalesced GET (or several parts of one span), shared by all who want bytes of it.
 
-    __slots__ = ("at", "charged", "data", "task", "tickets", "users", "version")
+    It ends with ``data`` or with ``error``, which every user raises.
+    """
+
+    __slots__ = (
+        "at",
+        "charged",
+        "data",
+        "error",
+        "task",
+        "tickets",
+        "users",
+        "version",
+        "watchers",
+    )
 
     def __init__(self, version: Hashable, at: ByteRange) -> None:
         self.version = version
@@ -83,12 +96,40 @@ class Flight:
         self.tickets: dict[Ticket, int] = {}
         self.charged = 0
         self.data: memoryview | None = None
+        self.error: BaseException | None = None
+        self.watchers: list[Callable[[Flight], None]] = []
         self.task: asyncio.Task[None]
+
+    @property
+    def ended(self) -> bool:
+        """Whether it has landed or failed."""
+        return self.data is not None or self.error is not None
 
     def view(self, at: ByteRange) -> memoryview:
         """The bytes of a part of it, once landed."""
         assert self.data is not None
         return self.data[at.start - self.at.start : at.stop - self.at.start]
+
+
+async def landed(flights: Iterable[Flight]) -> None:
+    """Wait for all; raise the error of one that failed, at once. One wake-up for all of them."""
+    pending = [flight for flight in flights if not flight.ended]
+    if pending:
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        left = len(pending)
+
+        def ended(flight: Flight) -> None:
+            nonlocal left
+            left -= 1
+            if (not left or flight.error is not None) and not waiter.done():
+                waiter.set_result(None)
+
+        for flight in pending:
+            flight.watchers.append(ended)
+        await waiter
+    for flight in flights:
+        if flight.error is not None:
+            raise flight.error
 
 
 class Flights:
@@ -145,12 +186,12 @@ class Flights:
         """Put one GET in the air, or join the one that covers it, as a user with ``ticket``."""
         spans = self._air.setdefault(of.version, Spans())
         found = spans.covering(at)
-        if found is not None and not found[1].task.cancelled():
+        if found is not None:
             return self.join(found[1], ticket)
         flight = Flight(of.version, at)
         spans.put(at, flight)
         self.join(flight, ticket)
-        flight.task = asyncio.ensure_future(self._fly(of, flight, cause))
+        flight.task = asyncio.get_running_loop().create_task(self._fly(of, flight, cause))
         return flight
 
     def join(self, flight: Flight, ticket: Ticket) -> Flight:
@@ -179,11 +220,8 @@ class Flights:
         self.untouch(flight, ticket)
         if flight.users:
             return
-        if flight.task.done():
-            _quiet(flight.task)
-        else:
+        if not flight.ended:
             flight.task.cancel()
-            flight.task.add_done_callback(_quiet)
         self._drop(flight)
         flight.data = None
 
@@ -192,10 +230,13 @@ class Flights:
             await self.budget.acquire(flight.at.size, flight.tickets)
             flight.charged = flight.at.size
             flight.data = await self._fetch(of, flight.at, cause)
-        except BaseException:
+            self.cache.put(of.version, flight.at, flight.data)
+        except BaseException as error:
+            # Kept for the users, not raised: nobody awaits the task itself.
+            flight.error = error
             self._drop(flight)
-            raise
-        self.cache.put(of.version, flight.at, flight.data)
+        for tell in flight.watchers:
+            tell(flight)
 
     async def _fetch(self, of: Pinned, at: ByteRange, cause: Cause) -> memoryview:
         span = of.cost.coalescing.span
@@ -253,9 +294,3 @@ async def all_of(work: Iterable[Coroutine[Any, Any, Any]]) -> None:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         raise
-
-
-def _quiet(task: asyncio.Future[None]) -> None:
-    """Look at the outcome of a flight that nobody waits for, so that it is not reported lost."""
-    if not task.cancelled():
-        task.exception()

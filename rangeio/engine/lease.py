@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from typing import TypeAlias, cast
 
 import numpy as np
 
 from rangeio.engine.budget import Ticket
-from rangeio.engine.flights import Cause, Flight, Flights, Pinned
+from rangeio.engine.flights import Cause, Flight, Flights, Pinned, landed
 from rangeio.engine.spans import Spans
 from rangeio.ranges import ByteRange, Suffix, subtract
 from rangeio.steps import Need
@@ -99,13 +98,9 @@ class Lease:
             # What is held in part now is kept by reference: it may be evicted while the rest flies.
             held = [self._flights.cache.overlapping(self._of.version, at) for at in open_]
             flights = self._claim(open_, held, asked, cause)
-            for flight in flights:
-                if flight.task.done():
-                    flight.task.result()
-                else:
-                    await asyncio.shield(flight.task)
-            landed = Spans[Flight].of((flight.at, flight) for flight in flights)
-            built = iter([self._built(at, h, landed) for at, h in zip(open_, held, strict=True)])
+            await landed(flights)
+            spans = Spans[Flight].of((flight.at, flight) for flight in flights)
+            built = iter([self._built(at, h, spans) for at, h in zip(open_, held, strict=True)])
             found = [next(built) if view is None else view for view in found]
         if ranges and not flights:
             self._answered(ranges, cause)
@@ -172,7 +167,7 @@ class Lease:
         self._of.trace.add(record)
 
     def _started(self, get: Planned, cause: Cause) -> Flight:
-        if get.flight is None or get.flight.task.cancelled():
+        if get.flight is None:
             get.flight = self._flights.start(self._of, get.at, self._ticket, cause)
             get.ticket = self._ticket
         else:
@@ -184,17 +179,17 @@ class Lease:
         self,
         at: ByteRange,
         held: Held,
-        landed: Spans[Flight],
+        spans: Spans[Flight],
     ) -> memoryview:
         """The bytes of one range, copied only where they came in more than one piece."""
-        found = landed.covering(at)
+        found = spans.covering(at)
         if found is not None:
             return self._own(found[1].view(at), found[1])
         # Rare, so slow and sure: a planned GET may reach over a flight that another reader began.
-        for _, flight in landed:
+        for _, flight in spans:
             if flight.at.covers(at):
                 return self._own(flight.view(at), flight)
-        pieces = [*held, *((f.at, f.view(f.at)) for _, f in landed)]
+        pieces = [*held, *((f.at, f.view(f.at)) for _, f in spans)]
         return joined(at, sorted(pieces, key=lambda piece: piece[0].start))
 
     def _own(self, view: memoryview, flight: Flight) -> memoryview:
