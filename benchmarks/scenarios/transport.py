@@ -50,8 +50,8 @@ class Transport:
         return Case(
             f"{GETS:,} GETs of 16 KiB, {SMALL_IN_FLIGHT} in flight",
             (
-                Contestant("rangeio", peers.ours_in_flight(*args)),
-                Contestant("rangeio.fetch", peers.our_fetch(*args)),
+                Contestant("rangeio", peers.our_fetch(*args)),
+                Contestant("rangeio, one by one", peers.ours_in_flight(*args)),
                 Contestant("obstore", peers.over_obstore(*args)),
                 Contestant("s3fs", peers.over_s3fs(*args)),
                 Contestant("bare aiohttp", peers.bare_aiohttp(*args)),
