@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from typing import BinaryIO, Protocol
 
@@ -23,6 +24,9 @@ class Encoder(Protocol):
     def finish(self) -> None:
         """Write the end. What was not finished is no whole file."""
 
+    def drop(self) -> None:
+        """Let go of ``out``, whose bytes are of no use to anybody."""
+
 
 class Csv:
     """A line of names, then one line a row; null is nothing, an empty string is ``""``."""
@@ -38,6 +42,9 @@ class Csv:
 
     def finish(self) -> None:
         """Nothing ends a CSV file."""
+
+    def drop(self) -> None:
+        """Nothing is held."""
 
     def _put(self, data: pa.RecordBatch | pa.Table, *, head: bool) -> None:
         # Arrow loads its CSV part when it is first asked for, and so do we.
@@ -76,6 +83,9 @@ class JsonLines:
         if self._any:
             self._out.write(self.end)
 
+    def drop(self) -> None:
+        """Nothing is held."""
+
 
 class Json(JsonLines):
     """A list of objects, one a line."""
@@ -100,6 +110,9 @@ class ArrowFile:
     def finish(self) -> None:
         """Write the footer."""
         self._writer.close()
+
+    def drop(self) -> None:
+        """Nothing is held: without its end it is closed in silence."""
 
 
 class ArrowStream(ArrowFile):
@@ -127,6 +140,11 @@ class Parquet:
     def finish(self) -> None:
         """Write the footer."""
         self._writer.close()
+
+    def drop(self) -> None:
+        """Close the writer while its file is open; later it would complain."""
+        with contextlib.suppress(Exception):
+            self._writer.close()
 
 
 ENCODERS: Mapping[str, type[Encoder]] = {

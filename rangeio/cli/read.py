@@ -100,10 +100,14 @@ def _encoded(
     with Progress(file.trace) as progress:
         with _scanned(file, query, asked.limit) as (schema, batches):
             encoded = encoder(out, schema)
-            for batch in batches:
-                encoded.write(batch)
-                progress.add(batch.num_rows)
-            encoded.finish()
+            try:
+                for batch in batches:
+                    encoded.write(batch)
+                    progress.add(batch.num_rows)
+                encoded.finish()
+            except BaseException:
+                encoded.drop()
+                raise
         yield progress
 
 
@@ -166,7 +170,7 @@ def _fitting(file: File, query: Query) -> tuple[tuple[Column, ...], int]:
         return query.fields[:_COLUMNS], len(query.fields[_COLUMNS:])
     count = len(file.schema)
     shown = min(count, _COLUMNS)
-    return tuple(file.schema[i] for i in range(shown)), count - shown
+    return tuple(file.schema.at(i) for i in range(shown)), count - shown
 
 
 def _total(rows: Rows | None, num_rows: int) -> int:
@@ -186,7 +190,6 @@ def _numeric(kind: pa.DataType) -> bool:
 
 
 def _count(text: str) -> int:
-    number = int(text)
-    if number < 0:
-        raise argparse.ArgumentTypeError(f"{number} is negative")
-    return number
+    if not (text.isascii() and text.isdigit() and len(text) <= 18):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of rows")
+    return int(text)
