@@ -93,4 +93,7 @@ def _plain(headings: Sequence[Heading], rows: Sequence[Sequence[str]]) -> None:
 
 
 def _cut(cell: str, heading: Heading) -> str:
-    return cell if heading.whole or len(cell) <= _WIDEST else f"{cell[: _WIDEST - 1]}…"
+    """The cell, shortened for a terminal; a pipe gets it whole."""
+    if heading.whole or len(cell) <= _WIDEST or not on_terminal():
+        return cell
+    return f"{cell[: _WIDEST - 1]}…"

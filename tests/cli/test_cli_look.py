@@ -80,6 +80,13 @@ def test_columns_like(good, cli, files):
     assert cli("columns", files["wide"], "--like", "nothing*").code == 2
 
 
+def test_columns_in_a_pipe_are_whole(good, files):
+    found = good("columns", files["2.1"], "--json").json
+    longest = max((", ".join(one["encodings"]) for one in found), key=len)
+    assert len(longest) > 60
+    assert longest in good("columns", files["2.1"]).out
+
+
 def test_columns_by_id(good, files):
     with rangeio.open(files["2.1"]) as f:
         wanted = f.schema["day"].unique_id
