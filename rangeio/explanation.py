@@ -106,15 +106,17 @@ class Explanation:
         return "\n".join(self._lines())
 
     def _lines(self) -> list[str]:
-        lines = [f"{self.url}: {self.format}, {len(self.columns)} columns, {self.rows:,} rows"]
+        wide, long = counted(len(self.columns), "column"), counted(self.rows, "row")
+        lines = [f"{self.url}: {self.format}, {wide}, {long}"]
         lines.append(
-            f"  metadata so far: {self.metadata_hops} hops, {self.metadata_gets} GETs, "
+            f"  metadata so far: {counted(self.metadata_hops, 'hop')}, "
+            f"{counted(self.metadata_gets, 'GET')}, "
             f"{size(self.metadata_bytes)}"
         )
         if self.choice:
             lines.append(f"  {self.choice}")
         lines.append(
-            f"  data: {self.hops} hops, {self.gets} GETs, {size(self.bytes)} "
+            f"  data: {counted(self.hops, 'hop')}, {counted(self.gets, 'GET')}, {size(self.bytes)} "
             f"({size(self.bytes_needed)} needed), about {self.seconds * 1000:.1f} ms "
             f"by the {self.profile} profile"
         )
@@ -124,7 +126,7 @@ class Explanation:
         if self.later_hops:
             lines.append(
                 f"    then {self.later_hops} more, known once data is read: at most "
-                f"{self.later_gets} GETs within {size(self.later_bytes)}"
+                f"{counted(self.later_gets, 'GET')} within {size(self.later_bytes)}"
             )
         lines += [f"  pruned: {what}" for what in self.pruned]
         if self.consistency != "strong":
@@ -133,6 +135,11 @@ class Explanation:
 
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(str(self))}</pre>"
+
+
+def counted(count: int, noun: str) -> str:
+    """``1 hop``, ``3 hops``."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def size(count: int) -> str:
