@@ -86,7 +86,22 @@ def _of_lists(a: pa.Array, b: pa.Array, path: str) -> Iterator[str]:
     if at is not None:
         yield f"{path}[{at}]: {len(a[at])} items, not {len(b[at])}"
         return
-    yield from _differences(a.flatten(), b.flatten(), f"{path}[]")
+    yield from _differences(_items(a), _items(b), f"{path}[]")
+
+
+def _items(a: pa.Array) -> pa.Array:
+    """The items of the lists that are not null."""
+    try:
+        return a.flatten()
+    except pa.ArrowInvalid:  # Arrow joins no dictionaries with null items: gather them instead
+        stops = np.cumsum(pc.fill_null(pc.list_value_length(a), 0).to_numpy())
+        if pa.types.is_fixed_size_list(a.type):
+            starts = (a.offset + np.arange(len(a))) * a.type.list_size
+        else:
+            starts = a.offsets.to_numpy()[:-1]
+        sizes = np.diff(stops, prepend=0)
+        picks = np.repeat(starts - (stops - sizes), sizes) + np.arange(sizes.sum())
+        return a.values.take(pa.array(picks))
 
 
 def _listed(a: pa.MapArray) -> pa.ListArray:

@@ -28,6 +28,7 @@ _PLAIN: dict[str, pa.DataType] = {
     "large_binary": pa.large_binary(),
     "date32:day": pa.date32(),
     "date64:ms": pa.date64(),
+    "json": pa.large_binary(),  # JSONB; the field's metadata names the extension
 }
 _MOST_PARTS = 32
 _LISTS = {"list", "list.struct", "large_list", "large_list.struct"}

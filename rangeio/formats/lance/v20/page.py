@@ -131,8 +131,17 @@ def _dictionary(node: Dictionary, kind: pa.DataType, span: Span) -> Steps[pa.Arr
     if len(at) and ((at < least) | (at >= len(items)))[holes].any():
         raise Corrupt(f"an index outside a dictionary of {len(items)} items")
     if encoded:
-        return pa.DictionaryArray.from_arrays(indices, items, ordered=kind.ordered, safe=False)
+        return _coded(kind, indices, items)
     return _plain(at, items, kind)
+
+
+def _coded(kind: pa.DictionaryType, indices: pa.Array, items: pa.Array) -> pa.Array:
+    """Indices into items. Null items move to the indices: Arrow joins no dictionaries with one."""
+    if items.null_count:
+        valid = items.is_valid().to_numpy(zero_copy_only=False)
+        places = pa.array(np.cumsum(valid) - 1, mask=~valid).cast(kind.index_type, safe=False)
+        indices, items = places.take(indices), items.drop_null()
+    return pa.DictionaryArray.from_arrays(indices, items, ordered=kind.ordered, safe=False)
 
 
 def _index(node: Node) -> pa.DataType:

@@ -28,6 +28,8 @@ def assemble(
     field: Column, rows: Rows, leaves: Mapping[ColumnId, Sequence[Piece]]
 ) -> pa.Array | pa.ChunkedArray:
     """The rows of a top-level column. Raises Corrupt where its leaves contradict each other."""
+    if not rows.count:
+        return pa.nulls(0, field.type)
     rows = merged(rows)
     columns = [_ordinal(rows, leaves.get(leaf.id, ())) for leaf, _ in shape_of(field)]
     coarse = min(columns, key=len)

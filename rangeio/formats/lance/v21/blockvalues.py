@@ -23,7 +23,7 @@ from rangeio.formats.lance.v21.encodings import (
     Variable,
     unsupported,
 )
-from rangeio.formats.lance.v21.values import MOST, Fixed, FixedLists, Values, Varied
+from rangeio.formats.lance.v21.values import MOST, Bits, Fixed, FixedLists, Values, Varied
 
 _MOST_ZEROS = 1 << 24  # values of a block that takes no bytes
 _RUN = 255  # the most that one byte of run length makes
@@ -42,7 +42,16 @@ def decode(encoding: Encoding, data: Bytes, count: int) -> Values:
         return FixedLists(
             decode(encoding.values, data, count * encoding.size), encoding.size, None, count
         )
+    if encoding == Flat(1):
+        return _bits(data, count)
     return _fixed(encoding, data, count)
+
+
+def _bits(data: Bytes, count: int) -> Bits:
+    size = -(-count // 8)
+    if size > len(data):
+        raise Corrupt(f"{count} bits in a block of {len(data)} bytes")
+    return Bits(data[:size], count)
 
 
 def _fixed(encoding: Encoding, data: Bytes, count: int) -> Fixed:

@@ -64,6 +64,8 @@ def plan(
 
 
 def _parts(metas: Mapping[ColumnId, LanceMeta], query: Query, limits: Limits) -> Iterator[Part]:
+    if not query.rows.count:
+        return  # an empty file may have types that no page can hold
     order, asked = 0, merged(query.rows)
     for field in query.fields:
         for leaf, shape in shape_of(field):
