@@ -34,7 +34,7 @@ test-native-off: $(STAMP) ## the codec part of the suite without the native kern
 test-localstack: $(STAMP) ## the store suite against LocalStack, run without docker
 	$(BIN)/python localstack/run.py --test
 
-fuzz: $(STAMP) ## the hostile-bytes tests at their full length (minutes)
+fuzz: $(STAMP) ## ten times the hostile bytes, and thousands of random tables (many minutes)
 	RANGEIO_FUZZ=full $(PYTEST) -n 2 tests/lance tests/codecs
 
 lint: $(STAMP) ## ruff and mypy --strict
