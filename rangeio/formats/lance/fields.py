@@ -80,12 +80,13 @@ class _Tree:
         children: dict[int, list[int]] = {}
         position: dict[int, int] = {}
         depth: list[int] = []
+        last = -1
         for i, field in enumerate(fields):
             above = field.parent_id
-            if above == field.id == -1 and roots and _marked(fields[roots[-1]], "blob"):
+            if above == field.id == -1 and last >= 0 and _marked(fields[last], "blob"):
                 # The parts of a dataset's blob have no ids; they follow the field they belong to.
-                children.setdefault(roots[-1], []).append(i)
-                depth.append(1)
+                children.setdefault(last, []).append(i)
+                depth.append(depth[last] + 1)
                 continue
             if above == -1:
                 roots.append(i)
@@ -97,7 +98,7 @@ class _Tree:
                 depth.append(depth[position[above]] + 1)
             if depth[i] > _DEEPEST:
                 raise Unsupported(f"fields are nested deeper than {_DEEPEST}", offset=offset)
-            position[field.id] = i
+            position[field.id] = last = i
         return cls(roots, children)
 
 
