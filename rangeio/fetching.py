@@ -147,7 +147,10 @@ async def _fetch(
     of, who = await session.connect(target, storage_options, filesystem)
     with located(of):
         first = _first(asked, of.cost.coalescing)
-        of, kept = await _pin(session, of, who, first)
+        try:
+            of, kept = await _pin(session, of, who, first)
+        except BadRows as error:
+            raise _beyond(asked, error) from None
         exact = [_exact(one, of.size) for one in asked]
         return await _copied(session, of, exact, kept)
 
@@ -222,6 +225,13 @@ def _first(asked: Sequence[tuple[int, int | None]], policy: Coalescing) -> ByteR
         return Suffix(max([-a for a, _ in asked if a < 0], default=1))
     first = coalesce(known, policy)[0]
     return ByteRange(first.start, min(first.stop, first.start + policy.span))
+
+
+def _beyond(asked: Sequence[tuple[int, int | None]], error: BadRows) -> BadRows:
+    """The first GET is a part of what was asked for: say what that was."""
+    start, stop = max(asked, key=lambda one: (one[1] or one[0], one[0]))
+    reach = f"{start}:" if stop is None else f"{start}:{stop}"
+    return BadRows(f"{reach} reaches beyond the object's end", url=error.url)
 
 
 def _groups(ranges: Sequence[ByteRange], most: int) -> Iterator[list[ByteRange]]:

@@ -8,6 +8,7 @@ from typing import Any, Self, TypeVar
 import pyarrow as pa
 
 from rangeio.column import ColumnReader
+from rangeio.engine.flights import located
 from rangeio.engine.handle import Handle
 from rangeio.errors import Closed
 from rangeio.explanation import Explanation
@@ -131,7 +132,9 @@ class File:
 
     def column(self, word: Word) -> ColumnReader:
         """One column by name, dotted path, path tuple or unique_id. Reads nothing of its data."""
-        column: Column = one_of(self.schema, word)[1]
+        schema = self.schema
+        with located(self._handle.of):
+            column: Column = one_of(schema, word)[1]
         return ColumnReader(self, column)
 
     # ---- reading ----

@@ -55,12 +55,15 @@ class Coalescing:
     gap: bytes between two needs that are worth reading through; 0 merges only what is adjacent.
     span: bytes that one GET may reach by merging; a larger single need is split into parts of it.
     amplification: bytes of a merged GET per byte that was asked for, at most.
+    head: bytes that the heads of one more GET take on the wire; a gap no wider than this is read
+    through whatever the amplification, for thousands of tiny wants lie so.
     merge: False merges nothing at all, not even what is adjacent (duplicates still share a GET).
     """
 
     gap: int = 1 << 20
     span: int = 16 << 20
     amplification: float = 4.0
+    head: int = 0
     merge: bool = True
 
 
@@ -89,7 +92,7 @@ def coalesce(wants: Iterable[ByteRange], policy: Coalescing) -> list[ByteRange]:
     ordered = sorted(wants, key=_BY_POSITION)
     if not policy.merge:
         return [w for w in dict.fromkeys(ordered) if w.start < w.stop]
-    gap, limit, amplification = policy.gap, policy.span, policy.amplification
+    gap, limit, amplification, head = policy.gap, policy.span, policy.amplification, policy.head
     merged: list[ByteRange] = []
     start = stop = useful = -1
     for piece in _united(ordered):
@@ -99,7 +102,7 @@ def coalesce(wants: Iterable[ByteRange], policy: Coalescing) -> list[ByteRange]:
             merged
             and a - stop <= gap
             and span <= limit
-            and (a == stop or span <= amplification * (useful + b - a))
+            and (a - stop <= head or span <= amplification * (useful + b - a))
         ):
             useful += b - a
             merged[-1] = ByteRange(start, b)

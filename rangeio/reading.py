@@ -86,7 +86,9 @@ class Reading:
         handle, plan = self.prepared.handle, self.prepared.plan
         gets = parts(handle.of, planned_gets(handle.engine, handle.of, plan))
         later = [bound for unit in plan.units for bound in unit.later]
-        trace, source = handle.of.trace, handle.of.source
+        source = handle.of.source
+        made = [get for get in handle.of.trace if not (get.cached or get.joined)]
+        metadata = [get for get in made if get.why not in handle.of.data]
         return Explanation(
             url=source.url,
             format=handle.format.name,
@@ -99,9 +101,9 @@ class Reading:
             later_hops=max((len(unit.later) for unit in plan.units), default=0),
             later_gets=sum(bound.at_most for bound in later),
             later_bytes=sum(at.size for bound in later for at in bound.within),
-            metadata_hops=trace.hops,
-            metadata_gets=trace.gets,
-            metadata_bytes=trace.bytes_read,
+            metadata_hops=len({get.hop for get in metadata}),
+            metadata_gets=len(metadata),
+            metadata_bytes=sum(get.size for get in metadata),
             choice=handle.table.choice,
             pruned=plan.pruned,
             consistency=source.consistency,

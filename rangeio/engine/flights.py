@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rangeio.engine.budget import Budget, Ticket
@@ -23,7 +23,8 @@ class Pinned:
 
     version: the key of all caches; two handles share it only if their version tags say so.
     hops: the handle's own count of hops. cost: the store's cost model, as it was when the handle
-    was opened: what is learnt meanwhile moves no plan that was explained.
+    was opened: what is learnt meanwhile moves no plan that was explained. data: why pages were
+    fetched so far, to tell their GETs from those of metadata.
     """
 
     source: Source
@@ -32,6 +33,7 @@ class Pinned:
     hops: Iterator[int]
     cost: CostModel
     deadline: float | None = None
+    data: set[str] = field(default_factory=set)
 
     def hop(self) -> Hop:
         """A hop that comes after all that were drawn."""

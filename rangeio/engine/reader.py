@@ -99,6 +99,7 @@ class Reader:
             nonlocal depth
             if not depth and asked.ranges != unit.ranges:
                 raise AssertionError(f"{asked.why}: the first need is not what was planned")
+            self._of.data.add(asked.why)
             cause = Cause(asked.why, self._hop(depth), asked.why.startswith("unplanned"))
             depth += 1
             views = await lease.fetch(asked, cause)
@@ -137,6 +138,7 @@ class Reader:
         )
 
         async def fetch(asked: Need) -> Sequence[memoryview]:
+            self._of.data.add(asked.why)
             return await lease.fetch(asked, Cause(asked.why, self._hop(0)))
 
         return await run(

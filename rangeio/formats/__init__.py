@@ -35,5 +35,7 @@ def sniff(tail: memoryview) -> Format:
         one = named(name)
         if one.claims(tail):
             return one
+    if not len(tail):
+        raise BadMagic("the file is empty")
     end = bytes(tail[-8:])
     raise BadMagic(f"no format claims a file that ends in {end!r}; known: {', '.join(names())}")

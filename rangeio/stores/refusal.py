@@ -15,7 +15,6 @@ from rangeio.errors import (
     StoreError,
     Throttled,
     TimedOut,
-    Unreachable,
 )
 from rangeio.ranges import ByteRange, Suffix
 from rangeio.stores.url import redact
@@ -104,8 +103,3 @@ def seconds_after(retry_after: str, date: str = "") -> float | None:
         return min(max(0.0, gap.total_seconds()), 86_400.0)
     except (ValueError, TypeError, IndexError, OverflowError):
         return None
-
-
-def unreachable(reason: str, url: str, at: ByteRange | Suffix | None = None) -> Unreachable:
-    """The error of a connection that was not made, or that broke."""
-    return Unreachable(reason, url=redact(url), at=at)

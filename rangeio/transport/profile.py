@@ -9,6 +9,7 @@ from rangeio.ranges import Coalescing, CostModel
 _KIB = 1 << 10
 _MIB = 1 << 20
 _GIB = 1 << 30
+_HEAD = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,7 @@ def _profile(
     *,
     hedge: bool = True,
 ) -> Profile:
-    coalescing = Coalescing(gap=gap, span=span, amplification=amplification)
+    coalescing = Coalescing(gap=gap, span=span, amplification=amplification, head=min(gap, _HEAD))
     cost = CostModel(latency_s, mib_per_s * _MIB, at_once[0], coalescing)
     return Profile(name, cost, tail, small_file, at_once[0], at_once[1], hedge)
 

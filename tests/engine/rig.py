@@ -70,7 +70,8 @@ class Rig:
 
     async def handle(self, fmt=None):
         source = Source(self.store, "o", "test://o", self.profile, self.pin, self.size)
-        of = Pinned(source, ("o", self.pin, self.size), Trace(), itertools.count(1), self.profile.cost)
+        version, cost = ("o", self.pin, self.size), self.profile.cost
+        of = Pinned(source, version, Trace(), itertools.count(1), cost)
         handle = Handle(self.engine, of, fmt or self.fmt, None)
         await handle.open(None)
         return handle

@@ -185,3 +185,19 @@ def test_the_metadata_of_many_columns_comes_in_one_get_where_that_is_faster(file
             told = f.explain(names)
             assert told.metadata_gets == 3 + gets  # the tail, the offsets, the schema
             assert f.read(names[:3]) == oracle(path, names[:3])
+
+
+def test_explained_metadata_does_not_count_pages(files):
+    small = replace(PROFILES["s3"], tail=1024, few_bytes=True)
+    with (
+        rangeio.Session(profile=small) as session,
+        rangeio.open(files.mixed(), session=session) as f,
+    ):
+        before = f.explain(["word"])
+        f.read(["word"])
+        after = f.explain(["word"])
+        paid = [
+            (one.metadata_hops, one.metadata_gets, one.metadata_bytes) for one in (before, after)
+        ]
+        assert paid[0] == paid[1]
+        assert f.trace.bytes_read > after.metadata_bytes

@@ -89,7 +89,7 @@ def bounded() -> object:
 def test_the_files_are_good(version: str) -> None:
     for data in small(version):
         assert attempt(data) is None
-        assert len(data) - metadata_start(data) <= 8 << 10 or len(data) > 8 << 10
+        assert len(data) - metadata_start(data) <= 8 << 10
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -98,10 +98,27 @@ def test_cut_at_every_length(version: str) -> None:
         start = metadata_start(data)
         rng = np.random.default_rng(len(data))
         lengths = set(range(start - 1, len(data))) | set(rng.integers(0, start, 50).tolist())
-        if len(data) - start > 8 << 10:
-            lengths = set(rng.integers(0, len(data), CUTS).tolist())
         for length in sorted(lengths):
             assert attempt(data[:length]) is not None, length
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_larger_file_cut_at_boundaries_and_random_lengths(version: str) -> None:
+    """Every column's metadata, the offset tables and the footer, one byte around each; and 2,000
+    lengths anywhere."""
+    names = [f"feature_{i:03d}" for i in range(300)]
+    data = encoded(pa.table([pa.array(range(64))] * len(names), names=names), version)
+    start = metadata_start(data)
+    assert len(data) - start > 8 << 10
+    column_meta, cmo, gbo = FOOTER.unpack(data[-40:])[:3]
+    spots = np.frombuffer(data[cmo:gbo], "<u8").reshape(-1, 2)
+    edges = {start, column_meta, cmo, gbo, len(data) - 40, len(data) - 1, *spots.sum(1).tolist()}
+    rng = np.random.default_rng(len(data))
+    lengths = {edge + by for edge in edges for by in (-1, 0, 1)}
+    lengths |= set(rng.integers(0, len(data), CUTS).tolist())
+    assert attempt(data) is None
+    for length in sorted(length for length in lengths if length < len(data)):
+        assert attempt(data[:length]) is not None, length
 
 
 @pytest.mark.parametrize("version", VERSIONS)

@@ -217,3 +217,11 @@ def test_a_range_is_plain_data():
 
 def test_a_cost_model_counts_hops_and_bytes():
     assert CostModel(latency_s=0.5, bytes_per_s=100).seconds(2, 300) == 4.0
+
+
+def test_gaps_no_wider_than_a_head_are_read_through_whatever_the_amplification():
+    wants = [ByteRange(i * 64, i * 64 + 1) for i in range(1000)]
+    assert len(coalesce(wants, Coalescing(gap=1 << 20, amplification=4.0))) == 1000
+    assert len(coalesce(wants, Coalescing(gap=1 << 20, amplification=4.0, head=512))) == 1
+    assert len(coalesce(wants, Coalescing(gap=10, amplification=4.0, head=512))) == 1000
+    assert len(coalesce(wants, Coalescing(gap=1 << 20, span=6400, head=512))) == 10
