@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeAlias
@@ -51,7 +51,7 @@ class Reading:
     def schema(self) -> pa.Schema:
         """The Arrow schema of the result."""
         if not self.request.flatten:
-            return self.selection.arrow_schema
+            return self._arrow
         return self._finished(self.prepared.schema.empty_table()).schema
 
     async def table(self) -> pa.Table:
@@ -109,6 +109,10 @@ class Reading:
             consistency=source.consistency,
         )
 
+    @property
+    def _arrow(self) -> pa.Schema:
+        return self.selection.arrow_schema.with_metadata(self.prepared.schema.metadata)
+
     def _batches(self, table: pa.Table, batch_rows: int) -> list[pa.RecordBatch]:
         """As few batches as can be: more than one only where 32-bit offsets would overflow."""
         batches: list[pa.RecordBatch] = self._result(table).combine_chunks().to_batches(batch_rows)
@@ -129,10 +133,9 @@ class Reading:
                 column if column.type == field.type else column.cast(field.type)
                 for field, column in zip(asked, table.columns, strict=False)
             ]
-            if asked:
-                table = pa.Table.from_arrays(columns, schema=self.selection.arrow_schema)
-            else:
-                table = table.select([])
+            # Without columns, only a selection of none keeps the number of rows.
+            kept = pa.Table.from_arrays(columns, schema=self._arrow) if asked else None
+            table = table.select([]) if kept is None else kept
         return self.selection.flatten(table) if self.request.flatten else table
 
 
@@ -145,12 +148,12 @@ def checked(batch_rows: int) -> int:
 
 async def prepare(handle: Handle, request: Request) -> Reading:
     """Resolve the words, load the columns' metadata, plan: all hops but those of the data."""
-    chosen: list[tuple[Selection, Predicate | None]] = []
+    chosen: list[tuple[Selection, Predicate | None, Mapping[bytes, bytes]]] = []
 
     def choose(schema: Schema) -> Sequence[Column]:
         asked = select(schema, request.columns, case_sensitive=request.case_sensitive)
         predicate = None if request.filters is None else parse(request.filters, schema)
-        chosen[:] = [(asked, predicate)]
+        chosen[:] = [(asked, predicate, schema.metadata)]
         if predicate is None:
             return asked.fields
         words: list[Any] = [*asked.fields, *predicate.columns]
@@ -159,8 +162,8 @@ async def prepare(handle: Handle, request: Request) -> Reading:
     fields, metas = await handle.loaded(choose)
     rows = rows_of(request.rows, await handle.num_rows())
     plan = await handle.plan(fields, metas, rows.rows)
-    (selection, predicate), *_ = chosen
-    prepared = Prepared(handle, fields, metas, rows.rows, plan)
+    (selection, predicate, metadata), *_ = chosen
+    prepared = Prepared(handle, fields, metas, rows.rows, plan, metadata)
     return Reading(request, selection, predicate, rows, prepared)
 
 

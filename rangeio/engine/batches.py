@@ -25,11 +25,13 @@ class Prepared:
     metas: Mapping[ColumnId, ColumnMeta]
     rows: Rows
     plan: Plan
+    metadata: Mapping[bytes, bytes]
 
     @property
     def schema(self) -> pa.Schema:
-        """The Arrow schema of what it reads."""
-        return pa.schema([field.arrow for field in self.fields])
+        """The Arrow schema of what it reads, with the file's metadata."""
+        fields = [field.arrow for field in self.fields]
+        return pa.schema(fields, metadata=dict(self.metadata) or None)
 
 
 async def tables(read: Prepared, rows_each: int | None) -> AsyncGenerator[pa.Table, None]:

@@ -80,7 +80,7 @@ class Rig:
         handle = handle or await self.handle(fmt)
         fields, metas = await handle.loaded(lambda schema: [schema[n] for n in names])
         plan = await handle.plan(fields, metas, rows)
-        return Prepared(handle, fields, metas, rows, plan)
+        return Prepared(handle, fields, metas, rows, plan, {})
 
     async def read(self, names, rows, fmt=None):
         whole = tables(await self.prepared(names, rows, fmt), None)

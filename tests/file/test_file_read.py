@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from places import oracle, settled
+from places import oracle, settled, write
 
 import rangeio
 from rangeio.errors import (
@@ -41,6 +41,21 @@ def test_all_columns_equal_the_reference_reader(opened):
     assert file.schema.arrow == table.schema
     assert file.num_leaves == 8
     assert file.format == "lance"
+
+
+def test_the_files_own_metadata_comes_with_its_tables(tmp_path, session):
+    plain = pa.table({"a": [1, 2], "b": ["x", "y"]}).replace_schema_metadata({"who": "me"})
+    path = write(tmp_path / "m.lance", plain)
+    with rangeio.open(path, session=session) as file:
+        assert file.schema.arrow.metadata == {b"who": b"me"}
+        for table in (
+            file.read(),
+            file.read(["a"]),
+            file.read(["b"], filters=[("a", "==", 2)]),
+            file.scan().read_all(),
+            file.scan(["b"], filters=[("a", "==", 2)]).read_all(),
+        ):
+            assert table.schema.metadata == {b"who": b"me"}
 
 
 def test_columns_come_in_the_asked_order(opened):
