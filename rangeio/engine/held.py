@@ -66,11 +66,6 @@ class RangeCache:
             return []
         return [(have, block.data) for have, block in spans.overlapping(at)]
 
-    def forget(self, version: Hashable) -> None:
-        """Drop all bytes of one version."""
-        for _, block in list(self._spans.get(version, ())):
-            self._lru.drop(id(block))
-
     def clear(self) -> None:
         """Drop everything."""
         self._lru.clear()

@@ -10,6 +10,7 @@ import numpy as np
 from rangeio.engine.budget import Ticket
 from rangeio.engine.flights import Cause, Flight, Flights, Pinned, landed
 from rangeio.engine.spans import Spans
+from rangeio.errors import RequestError
 from rangeio.ranges import ByteRange, Suffix, subtract
 from rangeio.steps import Need
 from rangeio.transport.trace import GetRecord
@@ -89,6 +90,8 @@ class Lease:
     async def fetch(self, asked: Need, cause: Cause) -> list[memoryview]:
         """The bytes of every range of ``asked``, in its order."""
         assert not self.released, "a lease that was given back holds nothing"
+        if asked.of:  # answering from this object would be other bytes
+            raise RequestError(f"{asked.why}: the neighbour object {asked.of!r} is not read yet")
         ranges = [self._exact(at) for at in asked.ranges]
         self._of.trace.need(sum(at.size for at in ranges))
         found = [self._held(at) for at in ranges]

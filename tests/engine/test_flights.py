@@ -3,6 +3,7 @@
 import asyncio
 import itertools
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rig import PROFILE, Rig, seeded
@@ -10,6 +11,7 @@ from rig import PROFILE, Rig, seeded
 from rangeio.engine.budget import Lane, Ticket
 from rangeio.engine.flights import Cause, Pinned
 from rangeio.engine.lease import Lease, Planned
+from rangeio.errors import RequestError
 from rangeio.ranges import ByteRange
 from rangeio.steps import Need
 from rangeio.transport.source import Source
@@ -116,6 +118,20 @@ def test_bytes_under_a_flight_of_another_reader_are_found():
         assert [bytes(v) for v in views] == [DATA[r.start : r.stop] for r in need.ranges]
         (await inner).release()
         lease.release()
+        await rig.settled()
+
+    run(work)
+
+
+def test_a_need_of_a_neighbour_is_not_answered_from_the_file_itself():
+    async def work(rig):
+        source = Source(rig.store, "o", "test://o", PROFILE, rig.pin, rig.size)
+        of = Pinned(source, "v", Trace(), itertools.count(1), PROFILE.cost)
+        lease = Lease(rig.engine.flights, of, Ticket(Lane(always=True)))
+        with pytest.raises(RequestError, match="neighbour"):
+            await lease.fetch(Need((at(0, 10),), "test", of="index"), Cause("test", of.hop()))
+        lease.release()
+        assert not rig.store.log
         await rig.settled()
 
     run(work)
