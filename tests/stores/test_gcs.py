@@ -6,8 +6,9 @@ import pickle
 import google.auth.credentials
 import google.auth.exceptions
 import pytest
+from served import drain, read, refused
 
-from rangeio.errors import Denied, NotFound, ObjectChanged, RequestError, StoreError
+from rangeio.errors import Denied, NotFound, ObjectChanged, RequestError
 from rangeio.ranges import ByteRange, Suffix
 from rangeio.stores.address import resolve
 from rangeio.stores.fsspec import FsspecStore
@@ -50,43 +51,6 @@ def serve(objects=None, *, public=False, payer=False, **more):
 
 def options(server, *tokens, **more):
     return {"token": Token(*tokens or ("token",)), "endpoint_url": server.url, **more}
-
-
-async def drain(reply):
-    out, view = b"", memoryview(bytearray(4096))
-    while reply.body is not None and (got := await reply.body.receive(view)):
-        out += view[:got]
-    if reply.body is not None:
-        reply.body.close(reuse=True)
-    return out
-
-
-def read(store, *asks, between=None):
-    async def all_of_them():
-        try:
-            out = []
-            for key, at in asks:
-                out.append(await drain(await store.get(key, at)))
-                if between is not None and len(out) == 1:
-                    between()
-            return out
-        finally:
-            await store.close()
-
-    return asyncio.run(all_of_them())
-
-
-def refused(store, key="b/k", **more):
-    async def once():
-        try:
-            await store.get(key, Suffix(4), **more)
-        finally:
-            await store.close()
-
-    with pytest.raises(StoreError) as caught:
-        asyncio.run(once())
-    assert "\n" not in str(caught.value)
-    return caught.value
 
 
 def test_ranges_suffixes_and_the_head():

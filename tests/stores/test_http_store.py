@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import pickle
 import traceback
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import Iterator
 
 import pytest
+from served import AT, DATA, body, opened
 
 from rangeio.errors import (
     Denied,
@@ -21,37 +21,14 @@ from rangeio.errors import (
 from rangeio.ranges import ByteRange, Suffix
 from rangeio.stores.http import Connect, HttpStore
 from rangeio.stores.refusal import Refusal, seconds_after
-from rangeio.stores.store import Reply
 from rangeio.stores.url import redact
 from rangeio.testing.server import Fault, RangeServer
-
-DATA = bytes(range(256)) * 40
-AT = ByteRange(256, 512)
 
 
 @pytest.fixture
 def server() -> Iterator[RangeServer]:
     with RangeServer({"o": DATA, "a b/ü=%": DATA}) as server:
         yield server
-
-
-@asynccontextmanager
-async def opened(**settings: object) -> AsyncIterator[HttpStore]:
-    store = HttpStore(**settings)  # type: ignore[arg-type]
-    try:
-        yield store
-    finally:
-        await store.close()
-
-
-async def body(reply: Reply) -> bytes:
-    assert reply.body is not None
-    into = memoryview(bytearray(reply.size or 0))
-    got = 0
-    while got < len(into):
-        got += await reply.body.receive(into[got:])
-    reply.body.close(reuse=True)
-    return bytes(into)
 
 
 def test_a_range(server: RangeServer) -> None:

@@ -7,6 +7,7 @@ import pickle
 import ssl
 
 import pytest
+from served import drain, read, refused
 
 from rangeio.errors import Denied, NotFound, ObjectChanged, RequestError, StoreError, Unreachable
 from rangeio.ranges import ByteRange, Suffix
@@ -40,46 +41,6 @@ def _no_credentials_of_the_machine(monkeypatch, tmp_path):
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "credentials"))
-
-
-async def drain(reply):
-    if reply.body is None:
-        return bytes(reply.data or b"")
-    out, view = b"", memoryview(bytearray(4096))
-    while got := await reply.body.receive(view):
-        out += view[:got]
-    reply.body.close(reuse=True)
-    return out
-
-
-def read(store, *asks, between=None):
-    """The bodies of several GETs on one loop; ``between`` runs after the first."""
-
-    async def all_of_them():
-        try:
-            out = []
-            for key, at in asks:
-                out.append(await drain(await store.get(key, at)))
-                if between is not None and len(out) == 1:
-                    between()
-            return out
-        finally:
-            await store.close()
-
-    return asyncio.run(all_of_them())
-
-
-def refused(store, key="b/k", **more):
-    async def once():
-        try:
-            await store.get(key, Suffix(4), **more)
-        finally:
-            await store.close()
-
-    with pytest.raises(StoreError) as caught:
-        asyncio.run(once())
-    assert "\n" not in str(caught.value)
-    return caught.value
 
 
 def options(server, who=WHO, **more):
