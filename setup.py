@@ -21,7 +21,10 @@ def kernels() -> list[Extension]:
         Extension(
             "rangeio.codecs._kernels",
             ["rangeio/codecs/_kernels.pyx"],
-            depends=["rangeio/codecs/fastlanes.h", "rangeio/codecs/zipped.pxi"],
+            depends=[
+                f"rangeio/codecs/{name}"
+                for name in ("fastlanes.h", "footer.h", "footer.pxi", "zipped.pxi")
+            ],
             extra_compile_args=[] if sys.platform == "win32" else ["-O3"],
             optional=True,
         )

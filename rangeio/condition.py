@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from bisect import bisect_left, bisect_right
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import reduce
 from typing import Protocol, TypeAlias
@@ -42,6 +42,10 @@ _MIRRORED = {
     Operator.AT_MOST: Operator.AT_LEAST,
     Operator.AT_LEAST: Operator.AT_MOST,
 }
+
+
+_ABSENT = {Operator.EQUAL: Outcome.FALSE, Operator.UNEQUAL: Outcome.TRUE}
+"""What comes of comparing with a value that is not there."""
 
 
 class Condition(Protocol):
@@ -101,10 +105,15 @@ class Compared:
     value: Order
 
     def outcomes(self, known: Known) -> Outcome:
-        """From the bounds."""
+        """From the bounds, and from what is known to be absent."""
         statistics = known.get(self.path, _UNKNOWN)
-        low, high = statistics.bounds(self.kind)
-        result = _against(self.operator, low, high, self.value)
+        if not statistics.numbers(self.kind):
+            result = Outcome(0)
+        elif self.operator in _ABSENT and statistics.without(self.value):
+            result = _ABSENT[self.operator]
+        else:
+            low, high = statistics.bounds(self.kind)
+            result = _against(self.operator, low, high, self.value)
         if statistics.nans(self.kind):
             result |= Outcome.TRUE if self.operator is Operator.UNEQUAL else Outcome.FALSE
         return _with_nulls(result, statistics, Outcome.NULL)
@@ -137,19 +146,24 @@ class Within:
     null: Outcome
 
     def outcomes(self, known: Known) -> Outcome:
-        """From the bounds."""
+        """From the bounds, and from what is known to be absent."""
         statistics = known.get(self.path, _UNKNOWN)
-        low, high = statistics.bounds(self.kind)
-        first = 0 if low is None else bisect_left(self.values, low)
-        last = len(self.values) if high is None else bisect_right(self.values, high)
-        result = Outcome.TRUE if first < last else Outcome.FALSE
-        # Arrow tells 0.0 and -0.0 apart in a list of values, bounds do not.
-        zero = isinstance(low, float) and low == 0
-        if low is None or low != high or zero:
-            result |= Outcome.FALSE
+        result = self._numbers(statistics) if statistics.numbers(self.kind) else Outcome(0)
         if statistics.nans(self.kind):
             result |= Outcome.TRUE if self.nan else Outcome.FALSE
         return _with_nulls(result, statistics, self.null)
+
+    def _numbers(self, statistics: Statistics) -> Outcome:
+        """Of the values that are neither null nor NaN."""
+        low, high = statistics.bounds(self.kind)
+        first = 0 if low is None else bisect_left(self.values, low)
+        last = len(self.values) if high is None else bisect_right(self.values, high)
+        if all(statistics.without(one) for one in self.values[first:last]):
+            return Outcome.FALSE
+        # Arrow tells 0.0 and -0.0 apart in a list of values, bounds do not.
+        zero = isinstance(low, float) and low == 0
+        all_equal = low is not None and low == high and not zero
+        return Outcome.TRUE if all_equal else Outcome.TRUE | Outcome.FALSE
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,11 +199,34 @@ class AnyOf:
         return reduce(Outcome.either, (c.outcomes(known) for c in self.conditions))
 
 
+def parts(condition: Condition, negated: bool = False) -> Iterator[tuple[Condition, bool]]:
+    """The conditions that a condition is joined from, each with whether its opposite counts."""
+    if isinstance(condition, Not):
+        yield from parts(condition.condition, not negated)
+    elif isinstance(condition, (All, AnyOf)):
+        for one in condition.conditions:
+            yield from parts(one, negated)
+    else:
+        yield condition, negated
+
+
+def sought(condition: Condition, negated: bool) -> tuple[Order, ...]:
+    """The values without which a condition, or its opposite, is true of no value but NaN; none
+    where there are no such values."""
+    if isinstance(condition, Within):
+        return () if negated else condition.values
+    equality = Operator.UNEQUAL if negated else Operator.EQUAL
+    if isinstance(condition, Compared) and condition.operator is equality:
+        return (condition.value,)
+    return ()
+
+
 def _with_nulls(result: Outcome, statistics: Statistics, null: Outcome) -> Outcome:
     """``result`` holds for rows that are not null, ``null`` for those that are."""
     nulls = statistics.nulls
-    out = result if nulls & Outcome.FALSE else Outcome(0)
-    return out | null if nulls & Outcome.TRUE else out
+    if nulls is Outcome.FALSE:
+        return result
+    return null if nulls is Outcome.TRUE else result | null
 
 
 def _against(operator: Operator, low: Order | None, high: Order | None, value: Order) -> Outcome:
@@ -199,13 +236,23 @@ def _against(operator: Operator, low: Order | None, high: Order | None, value: O
     here = (under or low == value) and (over or high == value)
     more = over or here
     less = under or here
-    true, false = {
-        Operator.LESS: (under, more),
-        Operator.AT_MOST: (less, over),
-        Operator.MORE: (over, less),
-        Operator.AT_LEAST: (more, under),
-        Operator.EQUAL: (here, under or over),
-        Operator.UNEQUAL: (under or over, here),
-    }[operator]
-    out = Outcome.TRUE if true else Outcome(0)
-    return out | Outcome.FALSE if false else out
+    if operator is Operator.LESS:
+        return _RESULTS[under, more]
+    if operator is Operator.AT_MOST:
+        return _RESULTS[less, over]
+    if operator is Operator.MORE:
+        return _RESULTS[over, less]
+    if operator is Operator.AT_LEAST:
+        return _RESULTS[more, under]
+    if operator is Operator.EQUAL:
+        return _RESULTS[here, under or over]
+    return _RESULTS[under or over, here]
+
+
+_RESULTS = {
+    (False, False): Outcome(0),
+    (True, False): Outcome.TRUE,
+    (False, True): Outcome.FALSE,
+    (True, True): Outcome.TRUE | Outcome.FALSE,
+}
+"""By whether a condition can be true, and whether it can be false."""

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from rangeio.predicate import Predicate
 from rangeio.ranges import ByteRange
 from rangeio.schema import Column, ColumnId
 
@@ -114,10 +115,14 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What is to be read: top-level columns, pruned to the asked leaves, and the rows of them."""
+    """What is to be read: top-level columns, pruned to the asked leaves, and the rows of them.
+
+    predicate: rows that it cannot match may be left out of the plan; who reads filters exactly.
+    """
 
     fields: tuple[Column, ...]
     rows: Rows
+    predicate: Predicate | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,11 +170,16 @@ class DecodeUnit:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Units in the order in which they are to be handed on: by first row, then column."""
+    """Units in the order in which they are to be handed on: by first row, then column.
+
+    pruned: in words, what the query's predicate made needless. rows: those that are left; None:
+    all of the query's.
+    """
 
     units: tuple[DecodeUnit, ...]
     shared: tuple[SharedLoad, ...] = ()
     pruned: tuple[str, ...] = ()
+    rows: Rows | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ rows are chosen by :meth:`Predicate.mask`, which Arrow evaluates.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import TypeAlias
@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 from rangeio.condition import (
     All,
     AnyOf,
+    Compared,
     Condition,
     Given,
     IsNull,
@@ -28,11 +29,14 @@ from rangeio.condition import (
     Path,
     Within,
     comparison,
+    parts,
+    sought,
 )
 from rangeio.errors import BadFilter
 from rangeio.expression import condition_of, references, tree_of
 from rangeio.literal import (
     Literal,
+    Order,
     UnfitError,
     array_of,
     compared,
@@ -44,7 +48,7 @@ from rangeio.literal import (
 )
 from rangeio.schema import Column, Schema
 from rangeio.select import one_of
-from rangeio.statistics import Answer, Outcome, Statistics
+from rangeio.statistics import Answer, Outcome, Statistics, equals
 
 __all__ = ["Answer", "Filters", "Predicate", "Statistics", "parse"]
 
@@ -82,6 +86,26 @@ class Predicate:
         NEVER and ALWAYS are certain as far as the statistics are true.
         """
         return self.condition.outcomes(statistics).answer
+
+    def asked(self) -> frozenset[Path]:
+        """The leaves whose statistics :meth:`keep` looks at; of the other columns it can tell
+        nothing."""
+        found = (one for one, _ in parts(self.condition))
+        return frozenset(c.path for c in found if isinstance(c, (Given, IsNull, Compared, Within)))
+
+    def probes(self) -> Mapping[Path, tuple[Order, ...]]:
+        """The values that rows must hold to match an equality or an ``in``, by leaf, each once.
+
+        Where statistics lack them, :meth:`keep` may answer NEVER. Of a float zero both signs are
+        given; NaN never.
+        """
+        found: dict[Path, dict[str, Order]] = {}
+        for condition, negated in parts(self.condition):
+            for value in sought(condition, negated):
+                assert isinstance(condition, (Compared, Within))
+                of = found.setdefault(condition.path, {})
+                of.update((repr(one), one) for one in equals(value))  # 0.0 and -0.0 are two
+        return {path: tuple(values.values()) for path, values in found.items()}
 
     def mask(self, table: pa.Table | pa.RecordBatch) -> pa.BooleanArray:
         """Which rows match, without nulls: a condition that is null does not match.

@@ -16,7 +16,7 @@ from rangeio.engine.handle import Handle
 from rangeio.engine.reader import parts, planned_gets
 from rangeio.errors import RequestError
 from rangeio.explanation import Explanation, PlannedGet
-from rangeio.plan import DecodeUnit, Plan
+from rangeio.plan import DecodeUnit, Plan, Query
 from rangeio.predicate import Filters, Predicate, parse
 from rangeio.ranges import ByteRange
 from rangeio.request import RowSelection, RowWords, rows_of
@@ -161,8 +161,10 @@ async def prepare(handle: Handle, request: Request) -> Reading:
 
     fields, metas = await handle.loaded(choose)
     rows = rows_of(request.rows, await handle.num_rows())
-    plan = await handle.plan(fields, metas, rows.rows)
     (selection, predicate, metadata), *_ = chosen
+    plan = await handle.plan(metas, Query(fields, rows.rows, predicate))
+    if plan.rows is not None:
+        rows = rows.within(plan.rows)
     prepared = Prepared(handle, fields, metas, rows.rows, plan, metadata)
     return Reading(request, selection, predicate, rows, prepared)
 

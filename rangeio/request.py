@@ -36,6 +36,16 @@ class RowSelection:
         """Rows of the result, duplicates counted."""
         return self.rows.count if self.take is None else len(self.take)
 
+    def within(self, kept: Rows) -> RowSelection:
+        """The selection without what is not in ``kept``, some of its rows."""
+        if self.take is None:
+            return RowSelection(kept)
+        numbers, left = self.rows.array()[self.take], kept.array()
+        places = np.searchsorted(left, numbers)
+        there = places < len(left)
+        there[there] = left[places[there]] == numbers[there]
+        return RowSelection(kept, places[there])
+
     def arranged(self, table: pa.Table) -> pa.Table:
         """The table of ``rows``, brought into the asked order with its duplicates."""
         return table if self.take is None else table.take(pa.array(self.take))

@@ -116,6 +116,9 @@ def rebuilt(kind: pa.DataType, children: Sequence[Column]) -> pa.DataType:
     return pa.list_(item)
 
 
+_SINGLY = 32  # names that are found one by one, before all of them are gone through
+
+
 def _holders(column: Column, unique_id: int) -> Iterator[Column]:
     """The topmost columns at or below ``column`` that carry the id."""
     if column.unique_id == unique_id:
@@ -125,11 +128,46 @@ def _holders(column: Column, unique_id: int) -> Iterator[Column]:
         yield from _holders(child, unique_id)
 
 
+class Positions(Mapping[str, list[int]]):
+    """Top-level name to its positions; more than one where names repeat.
+
+    The names are gone through once they are asked for, or once too many were found one by one.
+    """
+
+    def __init__(self, names: Sequence[str], find: Callable[[str], list[int]] | None) -> None:
+        self._names = names
+        self._find = find
+        self._found = 0
+
+    @cached_property
+    def _all(self) -> dict[str, list[int]]:
+        out: dict[str, list[int]] = {}
+        for i, name in enumerate(self._names):
+            out.setdefault(name, []).append(i)
+        return out
+
+    def __getitem__(self, name: str) -> list[int]:
+        self._found += 1
+        if self._find is None or self._found > _SINGLY:
+            return self._all[name]
+        found = self._find(name)
+        if not found:
+            raise KeyError(name)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all)
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+
 class Schema(Collection[Column]):
     """The top-level columns of a file, made when they are looked at.
 
     A file of C columns costs C names, not C objects: ``make(i)`` builds the i-th column.
     ids: the unique_id of every top-level column, where they are known without building it.
+    find: the positions of a top-level name, where they are known without looking at all names.
     """
 
     def __init__(
@@ -139,10 +177,12 @@ class Schema(Collection[Column]):
         *,
         metadata: Mapping[bytes, bytes] | None = None,
         ids: Sequence[int] | None = None,
+        find: Callable[[str], list[int]] | None = None,
     ) -> None:
         self.names = names
         self.ids = ids
         self.metadata = dict(metadata or {})
+        self.positions: Mapping[str, list[int]] = Positions(names, find)
         self._make = make
         self._made: dict[int, Column] = {}
 
@@ -190,14 +230,6 @@ class Schema(Collection[Column]):
         if position not in self._made:
             self._made[position] = self._make(position)
         return self._made[position]
-
-    @cached_property
-    def positions(self) -> dict[str, list[int]]:
-        """Top-level name to its positions; more than one where names repeat."""
-        out: dict[str, list[int]] = {}
-        for i, name in enumerate(self.names):
-            out.setdefault(name, []).append(i)
-        return out
 
     @cached_property
     def _by_id(self) -> dict[int, list[int]]:

@@ -169,7 +169,17 @@ class _Names:
         for dot in re.finditer(r"\.", rest):
             for child in steps.get(rest[: dot.start()], ()):
                 found += self.below(child, rest[dot.end() :])
-        return found or [c for item in _items(column) for c in self.below(item, rest)]
+        found = found or [c for item in _items(column) for c in self.below(item, rest)]
+        return found or self.aliased(column, rest)
+
+    def aliased(self, column: Column, rest: str) -> list[Column]:
+        """What ``rest`` means by the names that files have for the inside of lists and maps."""
+        for alias, target in _aliases(column):
+            if rest == alias:
+                return [target]
+            if rest.startswith(f"{alias}."):
+                return self.below(target, rest[len(alias) + 1 :])
+        return []
 
     def along(self, path: tuple[object, ...]) -> list[Hit]:
         """Where a path leads."""
@@ -185,7 +195,9 @@ class _Names:
             return [column]
         steps = self.steps(column).get(names[0])
         if steps is None:
-            return [c for item in _items(column) for c in self.walked(item, names)]
+            found = [c for item in _items(column) for c in self.walked(item, names)]
+            meant = [c for alias, c in _aliases(column) if alias == names[0]]
+            return found or [c for one in meant for c in self.walked(one, names[1:])]
         return [c for child in steps for c in self.walked(child, names[1:])]
 
     def steps(self, column: Column) -> dict[str, list[Column]]:
@@ -252,6 +264,14 @@ def _items(column: Column) -> tuple[Column, ...]:
     if pa.types.is_struct(kind) or pa.types.is_map(kind) or len(column.children) != 1:
         return ()
     return column.children
+
+
+def _aliases(column: Column) -> list[tuple[str, Column]]:
+    """Names on the way into a list or map as Parquet files spell it, ``a.list.element``: they lead
+    to the item, or nowhere new. Taken where nothing has the name itself."""
+    if pa.types.is_map(column.type):
+        return [("key_value", column), ("entries", column), ("map", column)]
+    return [pair for c in _items(column) for pair in (("list", column), ("element", c), ("item", c))]
 
 
 def _paths(column: Column, path: Path) -> Iterator[tuple[Path, Column]]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
@@ -29,25 +30,15 @@ class Outcome(enum.IntFlag):
 
     def negated(self) -> Outcome:
         """Of the opposite; the opposite of null is null."""
-        swapped = self & Outcome.NULL
-        if self & Outcome.TRUE:
-            swapped |= Outcome.FALSE
-        if self & Outcome.FALSE:
-            swapped |= Outcome.TRUE
-        return swapped
+        return _NEGATED[self]
 
     def both(self, other: Outcome) -> Outcome:
         """Of this and the other."""
-        out = (self & other & Outcome.TRUE) | ((self | other) & Outcome.FALSE)
-        if (self & Outcome.NULL and other & ~Outcome.FALSE) or (
-            other & Outcome.NULL and self & ~Outcome.FALSE
-        ):
-            out |= Outcome.NULL
-        return out
+        return _BOTH[self, other]
 
     def either(self, other: Outcome) -> Outcome:
         """Of this or the other."""
-        return self.negated().both(other.negated()).negated()
+        return _NEGATED[_BOTH[_NEGATED[self], _NEGATED[other]]]
 
     @property
     def answer(self) -> Answer:
@@ -55,6 +46,36 @@ class Outcome(enum.IntFlag):
         if self == Outcome.TRUE:
             return Answer.ALWAYS
         return Answer.MAYBE if self & Outcome.TRUE else Answer.NEVER
+
+
+def _negated(one: Outcome) -> Outcome:
+    swapped = one & Outcome.NULL
+    if one & Outcome.TRUE:
+        swapped |= Outcome.FALSE
+    if one & Outcome.FALSE:
+        swapped |= Outcome.TRUE
+    return swapped
+
+
+def _both(one: Outcome, other: Outcome) -> Outcome:
+    out = (one & other & Outcome.TRUE) | ((one | other) & Outcome.FALSE)
+    if (one & Outcome.NULL and other & ~Outcome.FALSE) or (
+        other & Outcome.NULL and one & ~Outcome.FALSE
+    ):
+        out |= Outcome.NULL
+    return out
+
+
+# Statistics of thousands of pages are asked in a row, and arithmetic of flags is slow.
+_ALL = [Outcome(i) for i in range(8)]
+_NEGATED = {one: _negated(one) for one in _ALL}
+_BOTH = {(one, other): _both(one, other) for one in _ALL for other in _ALL}
+_EITHER_WAY = Outcome.TRUE | Outcome.FALSE
+
+
+def equals(value: Order) -> tuple[Order, ...]:
+    """All values that compare equal to one: the float zero has two signs."""
+    return (0.0, -0.0) if isinstance(value, float) and value == 0 else (value,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +87,8 @@ class Statistics:
     min_exact, max_exact: whether the bound is a value, and not a cut or rounded one.
     null_count: rows in which the leaf is null, by itself or by a struct above it.
     rows: all rows, null or not. nan_count: rows that hold NaN.
+    lacks: whether it is certain that no value is this one, in the order of the column's plain type;
+    it tells 0.0 and -0.0 apart.
     """
 
     min: Any = None
@@ -76,25 +99,47 @@ class Statistics:
     distinct_count: int | None = None
     min_exact: bool = True
     max_exact: bool = True
+    lacks: Callable[[Order], bool] | None = field(default=None, compare=False, repr=False)
 
     @property
     def nulls(self) -> Outcome:
         """TRUE where a row can be null, FALSE where one can be not null."""
         if self.null_count is None:
-            return Outcome.TRUE | Outcome.FALSE
+            return _EITHER_WAY
         if self.null_count <= 0:
             return Outcome.FALSE
         if self.rows is not None and self.null_count >= self.rows:
             return Outcome.TRUE
-        return Outcome.TRUE | Outcome.FALSE
+        return _EITHER_WAY
 
     def nans(self, kind: pa.DataType) -> bool:
         """Whether a value of ``kind`` can be NaN."""
         return bool(pa.types.is_floating(kind)) and self.nan_count != 0
 
+    def numbers(self, kind: pa.DataType) -> bool:
+        """Whether a value of ``kind`` can be other than NaN."""
+        if not self.nan_count or self.null_count is None or self.rows is None:
+            return True
+        return not pa.types.is_floating(kind) or self.nan_count + self.null_count < self.rows
+
+    def without(self, value: Order) -> bool:
+        """Whether it is certain that no value equals this one; both zeros are equal."""
+        if self.lacks is None:
+            return False
+        return all(self.lacks(one) for one in equals(value))
+
     def bounds(self, kind: pa.DataType) -> tuple[Order | None, Order | None]:
         """Both bounds in the order of ``kind``, a plain type; nonsense counts as unknown."""
-        low, high = order_of(self.min, kind), order_of(self.max, kind)
+        low, high = _order(self.min, kind), _order(self.max, kind)
         if low is not None and high is not None and low > high:  # type: ignore[operator]
             return None, None
         return low, high
+
+
+def _order(bound: Any, kind: pa.DataType) -> Order | None:
+    """As :func:`order_of`, at once for what stands for itself."""
+    if type(bound) is int and pa.types.is_integer(kind):
+        return bound
+    if type(bound) is float and bound == bound and pa.types.is_floating(kind):
+        return bound
+    return order_of(bound, kind)

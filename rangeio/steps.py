@@ -23,6 +23,7 @@ class Need:
     of: the name of a neighbour object (an index beside the file); empty means the file itself.
     optional: the absence of that neighbour answers empty views instead of raising.
     gap: where the format chose few bytes over few GETs, no wider gap than this is read through.
+    span: a range of more bytes than this moves in parallel parts, into one buffer.
     """
 
     ranges: tuple[ByteRange | Suffix, ...]
@@ -30,6 +31,7 @@ class Need:
     of: str = ""
     optional: bool = False
     gap: int | None = None
+    span: int | None = None
 
 
 Steps: TypeAlias = Generator[Need, Sequence[memoryview], T]

@@ -5,15 +5,16 @@ Callers have checked that every segment lies within its buffer. What only the by
 tell (widths, offsets, codes, lengths) is checked here, before it is used.
 """
 
-from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.string cimport memcpy
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcmp, memcpy
 
 cdef extern from "fastlanes.h" nogil:
     void rangeio_unpack(const uint8_t *src, uint8_t *out, int width, int bits, int count)
     uint64_t rangeio_load(const uint8_t *src)
     void rangeio_store(uint8_t *out, uint64_t word)
 
-REVISION = 3
+REVISION = 4
 
 
 # ---- FastLanes -----------------------------------------------------------------------------------
@@ -337,3 +338,8 @@ cdef inline bint _length(const uint8_t **at, const uint8_t *stop, int64_t *lengt
         if more != 255:
             return True
     return False
+
+
+# ---- Parquet footers -----------------------------------------------------------------------------
+
+include "footer.pxi"

@@ -13,7 +13,7 @@ from typing import Protocol, cast
 from rangeio.codecs.bounds import Bytes, Levels, Offsets, Words
 from rangeio.errors import RequestError
 
-REVISION = 3
+REVISION = 4
 
 
 class Kernels(Protocol):

@@ -76,7 +76,8 @@ class Cause:
 class Flight:
     """One coalesced GET (or several parts of one span), shared by all who want bytes of it.
 
-    It ends with ``data`` or with ``error``, which every user raises.
+    It ends with ``data`` or with ``error``, which every user raises. ``room``: bytes after ``data``
+    in the same buffer, for who holds what follows and wants both as one.
     """
 
     __slots__ = (
@@ -84,6 +85,7 @@ class Flight:
         "charged",
         "data",
         "error",
+        "room",
         "task",
         "tickets",
         "users",
@@ -98,6 +100,7 @@ class Flight:
         self.tickets: dict[Ticket, int] = {}
         self.charged = 0
         self.data: memoryview | None = None
+        self.room: memoryview | None = None
         self.error: BaseException | None = None
         self.watchers: list[Callable[[Flight], None]] = []
         self.task: asyncio.Task[None]
@@ -184,8 +187,21 @@ class Flights:
         flying = [at for at, _ in self.overlapping(version, want)]
         return sorted(held + flying) if flying else held
 
-    def start(self, of: Pinned, at: ByteRange, ticket: Ticket, cause: Cause) -> Flight:
-        """Put one GET in the air, or join the one that covers it, as a user with ``ticket``."""
+    def start(
+        self,
+        of: Pinned,
+        at: ByteRange,
+        ticket: Ticket,
+        cause: Cause,
+        *,
+        span: int | None = None,
+        room: int = 0,
+    ) -> Flight:
+        """Put one GET in the air, or join the one that covers it, as a user with ``ticket``.
+
+        span: bytes that one request may move, where that is less than the store's own limit. room:
+        bytes of the buffer that the flight leaves free after its own.
+        """
         spans = self._air.setdefault(of.version, Spans())
         found = spans.covering(at)
         if found is not None:
@@ -193,7 +209,9 @@ class Flights:
         flight = Flight(of.version, at)
         spans.put(at, flight)
         self.join(flight, ticket)
-        flight.task = asyncio.get_running_loop().create_task(self._fly(of, flight, cause))
+        flight.task = asyncio.get_running_loop().create_task(
+            self._fly(of, flight, cause, span, room)
+        )
         return flight
 
     def join(self, flight: Flight, ticket: Ticket) -> Flight:
@@ -227,11 +245,16 @@ class Flights:
         self._drop(flight)
         flight.data = None
 
-    async def _fly(self, of: Pinned, flight: Flight, cause: Cause) -> None:
+    async def _fly(
+        self, of: Pinned, flight: Flight, cause: Cause, span: int | None, room: int
+    ) -> None:
         try:
             await self.budget.acquire(flight.at.size, flight.tickets)
             flight.charged = flight.at.size
-            flight.data = await self._fetch(of, flight.at, cause)
+            buffer = await self._fetch(of, flight.at, cause, span, room)
+            if room:
+                flight.room = buffer[flight.at.size :]
+            flight.data = buffer[: flight.at.size] if room else buffer
             self.cache.put(of.version, flight.at, flight.data)
         except BaseException as error:
             # Kept for the users, not raised: nobody awaits the task itself.
@@ -240,11 +263,14 @@ class Flights:
         for tell in flight.watchers:
             tell(flight)
 
-    async def _fetch(self, of: Pinned, at: ByteRange, cause: Cause) -> memoryview:
-        span = of.cost.coalescing.span
-        if at.size <= span:
+    async def _fetch(
+        self, of: Pinned, at: ByteRange, cause: Cause, span: int | None, room: int
+    ) -> memoryview:
+        limit = of.cost.coalescing.span
+        span = limit if span is None else min(span, limit)
+        if at.size <= span and not room:
             return (await self._get(of, at, None, cause)).data
-        buffer = self.transport.buffers.take(at.size)
+        buffer = self.transport.buffers.take(at.size + room)
         await all_of(
             self._get(of, part, buffer[part.start - at.start : part.stop - at.start], cause)
             for part in split(at, span)

@@ -12,7 +12,7 @@ from rangeio.engine.flights import Pinned, located
 from rangeio.engine.lease import Held
 from rangeio.errors import RequestError
 from rangeio.formats.format import ColumnMeta, Format, Hint, Opening, Stale, Table
-from rangeio.plan import Plan, Query, Rows
+from rangeio.plan import Plan, Query
 from rangeio.ranges import ByteRange, Suffix
 from rangeio.schema import Column, ColumnId, Schema
 from rangeio.steps import Steps
@@ -111,12 +111,9 @@ class Handle:
         got = await self.engine.columns.get(tuple(by_key), load)
         return {column.id: got[key] for key, column in by_key.items()}
 
-    async def plan(
-        self, fields: tuple[Column, ...], metas: Mapping[ColumnId, ColumnMeta], rows: Rows
-    ) -> Plan:
+    async def plan(self, metas: Mapping[ColumnId, ColumnMeta], query: Query) -> Plan:
         """Rows to pages to exact bytes."""
-        many = len(metas) > _INLINE or len(rows) > _INLINE
-        query = Query(fields, rows)
+        many = len(metas) > _INLINE or len(query.rows) > _INLINE or query.predicate is not None
         return await self.steps(self.format.plan(self.table, metas, query, self.of.cost), pool=many)
 
     async def in_pool(self, work: Callable[[], T]) -> T:

@@ -99,7 +99,7 @@ class Lease:
         flights: list[Flight] = []
         if open_:
             # What is held in part now is kept by reference: it may be evicted while the rest flies.
-            held = [self._flights.cache.overlapping(self._of.version, at) for at in open_]
+            held = [self._near(at) for at in open_]
             flights = self._claim(open_, held, asked, cause)
             await landed(flights)
             spans = Spans[Flight].of((flight.at, flight) for flight in flights)
@@ -140,6 +140,13 @@ class Lease:
                 return data[at.start - have.start : at.stop - have.start]
         return self._flights.cache.find(self._of.version, at)
 
+    def _near(self, at: ByteRange) -> Held:
+        """What is here of a range, as whole blocks, in order."""
+        kept = [
+            piece for piece in self._kept if piece[0].start < at.stop and at.start < piece[0].stop
+        ]
+        return kept or self._flights.cache.overlapping(self._of.version, at)
+
     def _claim(
         self, ranges: Sequence[ByteRange], held: Sequence[Held], asked: Need, cause: Cause
     ) -> list[Flight]:
@@ -159,7 +166,10 @@ class Lease:
                     flights[flight] = None
             parts += subtract(at, sorted(here)) if here else (at,)
         for get in self._flights.gets(self._of, parts, asked.gap):
-            flight = self._flights.start(self._of, get, self._ticket, cause)
+            room = _room(get, ranges, held) if asked.span else 0
+            flight = self._flights.start(
+                self._of, get, self._ticket, cause, span=asked.span, room=room
+            )
             self._mine.append(flight)
             flights[flight] = None
         return list(flights)
@@ -192,6 +202,9 @@ class Lease:
         for _, flight in spans:
             if flight.at.covers(at):
                 return self._own(flight.view(at), flight)
+        for _, flight in spans:
+            if flight.room is not None and flight.at.start <= at.start:
+                return _completed(at, flight, held)
         pieces = [*held, *((f.at, f.view(f.at)) for _, f in spans)]
         return joined(at, sorted(pieces, key=lambda piece: piece[0].start))
 
@@ -199,6 +212,27 @@ class Lease:
         if self._copies and 2 * len(view) < flight.at.size:
             return memoryview(bytes(view))
         return view
+
+
+def _room(get: ByteRange, ranges: Sequence[ByteRange], held: Sequence[Held]) -> int:
+    """Bytes that a GET leaves free, for what is held of the range that it is the head of."""
+    for at, pieces in zip(ranges, held, strict=True):
+        if get.start == at.start and get.stop < at.stop:
+            tail = ByteRange(get.stop, at.stop)
+            if any(have.covers(tail) for have, _ in pieces):
+                return tail.size
+    return 0
+
+
+def _completed(at: ByteRange, flight: Flight, held: Held) -> memoryview:
+    """The bytes of ``at``: those of the flight, and what is held put where it left room."""
+    assert flight.data is not None
+    assert flight.room is not None
+    tail = ByteRange(flight.at.stop, at.stop)
+    data = next(data[tail.start - have.start :] for have, data in held if have.covers(tail))
+    flight.room[: tail.size] = data[: tail.size]
+    whole = memoryview(flight.data.obj)
+    return whole[at.start - flight.at.start : at.stop - flight.at.start].toreadonly()
 
 
 def joined(at: ByteRange, pieces: Sequence[tuple[ByteRange, memoryview]]) -> memoryview:

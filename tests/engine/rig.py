@@ -11,7 +11,7 @@ from rangeio.engine.core import Engine
 from rangeio.engine.flights import Pinned
 from rangeio.engine.handle import Handle
 from rangeio.errors import ServerFault
-from rangeio.plan import Rows
+from rangeio.plan import Query, Rows
 from rangeio.ranges import Coalescing, CostModel
 from rangeio.stores.memory import MemoryStore
 from rangeio.transport.policy import Policy
@@ -79,7 +79,7 @@ class Rig:
     async def prepared(self, names, rows, fmt=None, handle=None):
         handle = handle or await self.handle(fmt)
         fields, metas = await handle.loaded(lambda schema: [schema[n] for n in names])
-        plan = await handle.plan(fields, metas, rows)
+        plan = await handle.plan(metas, Query(fields, rows))
         return Prepared(handle, fields, metas, rows, plan, {})
 
     async def read(self, names, rows, fmt=None):

@@ -1,0 +1,1 @@
+"""Parquet: the columns asked for, whatever the footer holds."""

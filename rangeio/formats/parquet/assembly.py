@@ -1,0 +1,61 @@
+"""The asked rows of one field, cut from the units that hold them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from rangeio.errors import Corrupt
+from rangeio.formats.parquet.decoding import Decoded
+from rangeio.plan import Piece, Rows
+from rangeio.schema import Column, ColumnId
+
+_SLICES = 64  # runs that are sliced; more are taken in one go
+
+
+def assembled(
+    field: Column, rows: Rows, leaves: Mapping[ColumnId, Sequence[Piece]]
+) -> pa.ChunkedArray:
+    """The rows of a top-level field, in order."""
+    mine = [
+        (piece.rows, piece.data)
+        for pieces in leaves.values()
+        for piece in pieces
+        if field.id in piece.data.arrays
+    ]
+    mine.sort(key=lambda one: one[0])
+    chunks: list[pa.Array] = []
+    for (start, stop), data in mine:
+        wanted = rows.within(start, stop)
+        if wanted.count:
+            chunks += _cut(data, data.arrays[field.id], wanted)
+    found = pa.chunked_array(chunks, field.type)
+    if len(found) != rows.count:
+        raise Corrupt(f"{field.id.name!r}: {len(found)} rows were read of {rows.count}")
+    return found
+
+
+def _cut(data: Decoded, array: pa.ChunkedArray, wanted: Rows) -> list[pa.Array]:
+    """The wanted rows of what was decoded."""
+    if wanted == data.rows:
+        return list(array.chunks)
+    starts = _places(data.rows, wanted)
+    sizes = wanted.stops - wanted.starts
+    if len(starts) <= _SLICES:
+        runs = zip(starts.tolist(), sizes.tolist(), strict=True)
+        return [chunk for start, size in runs for chunk in array.slice(start, size).chunks]
+    indices = Rows(starts, starts + sizes).array()
+    return list(array.take(pa.array(indices)).chunks)
+
+
+def _places(held: Rows, wanted: Rows) -> npt.NDArray[np.int64]:
+    """Where each run of ``wanted``, which lies in one of ``held``, begins among the held rows."""
+    before = np.concatenate(([0], np.cumsum(held.stops - held.starts)[:-1]))
+    at = np.searchsorted(held.starts, wanted.starts, "right") - 1
+    if (at < 0).any() or (wanted.stops > held.stops[at]).any():
+        raise Corrupt("rows were planned that no page holds")
+    places: npt.NDArray[np.int64] = before[at] + wanted.starts - held.starts[at]
+    return places

@@ -1,0 +1,235 @@
+"""The columns of a footer: their Arrow types are what Arrow makes of the footer's own words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from rangeio.codecs import thrift
+from rangeio.errors import Corrupt, FormatError, Unsupported
+from rangeio.formats.parquet.arrowschema import ArrowSchema
+from rangeio.formats.parquet.footer import Footer
+from rangeio.formats.parquet.leaf import Leaf, Order
+from rangeio.formats.parquet.surgery import Origin, Trunk, file_metadata, framed
+from rangeio.formats.parquet.tree import Tree
+from rangeio.schema import Column, ColumnId, Schema
+
+NESTING = 100
+"""Groups within one another, at most: Arrow walks them by recursion."""
+
+_ALONE = 8  # columns that are made one by one, before blocks of them are
+_NUMBERED = re.compile(r"parquet-cpp(-arrow)? version [0-5]\.")  # these gave every field a number
+
+
+class Names(Sequence[str]):
+    """Top-level names, each decoded when it is looked at."""
+
+    def __init__(self, footer: Footer, tree: Tree) -> None:
+        self._footer = footer
+        self._starts = tree.starts[:-1]
+
+    def __len__(self) -> int:
+        return len(self._starts)
+
+    def __getitem__(self, i):  # type: ignore[no-untyped-def]
+        if isinstance(i, slice):
+            return [self[k] for k in range(*i.indices(len(self)))]
+        return self._footer.name(int(self._starts[i])).decode(errors="backslashreplace")
+
+
+class Columns:
+    """The top-level columns of a footer, made when they are asked for, in growing blocks."""
+
+    def __init__(self, footer: Footer, size: int) -> None:
+        self.footer = footer
+        self.tree = Tree(footer.elements)
+        self._size = size
+        encoded = footer.arrow_schema()
+        arrow = None if encoded is None else ArrowSchema(encoded)
+        # Arrow matches its own schema by position; one of another length is none of this file's.
+        self._arrow = arrow if arrow is not None and len(arrow) == len(self.tree) else None
+        self._fields: dict[int, pa.Field] = {}
+        self._trunks: dict[int, Trunk] = {}
+        self._made = 0
+
+    def schema(self) -> Schema:
+        """The schema; a column of a type that Arrow refuses raises where it is made."""
+        self._ids, self._declared = identified(self.footer, self.tree)
+        return Schema(
+            Names(self.footer, self.tree),
+            self.column,
+            metadata=self.footer.metadata(),
+            ids=self._ids,
+            find=self.find,
+        )
+
+    def find(self, name: str) -> list[int]:
+        """The top-level positions of a name."""
+        return self.tree.tops(self.footer.named(name.encode(errors="surrogatepass")))
+
+    def column(self, top: int) -> Column:
+        """The top-level column at a position."""
+        field = self.field(top)
+        leaves = iter(self.tree.leaves(top))
+        unique_id = int(self._ids[top])
+        declared = bool(self._declared[top])
+        try:
+            made = _column(field, ColumnId(unique_id, (field.name,)), declared, leaves)
+        except StopIteration:
+            made = None
+        if made is None or next(leaves, None) is not None:
+            raise Unsupported(f"column {field.name!r}: {field.type} does not fit its leaves")
+        return made
+
+    def field(self, top: int) -> pa.Field:
+        """The Arrow field at a position."""
+        if top not in self._fields:
+            self._made += 1
+            count = 1 if self._made <= _ALONE else 1 << min(self._made - _ALONE + 3, 12)
+            tops = [i for i in range(top, min(top + count, len(self.tree)))]
+            self._fields.update(self._read([i for i in tops if i not in self._fields]))
+        return self._fields[top]
+
+    def _read(self, tops: Sequence[int]) -> dict[int, pa.Field]:
+        try:
+            return dict(zip(tops, self._converted(tops), strict=True))
+        except FormatError:
+            if len(tops) == 1:
+                raise
+            return {tops[0]: self._converted(tops[:1])[0]}
+
+    def _converted(self, tops: Sequence[int]) -> list[pa.Field]:
+        """What Arrow makes of some fields."""
+        trunks = [self.trunk(top) for top in tops]
+        branches = [trunk.kept(trunk.orders) for trunk in trunks]
+        told = None if self._arrow is None else self._arrow.fields(tops)
+        data = framed(file_metadata(self.origin, branches, told))
+        try:
+            found = pq.read_schema(pa.BufferReader(data))
+            fields = [found.field(i) for i in range(len(found))]
+        except (pa.ArrowException, OSError, ValueError) as error:
+            name = self.footer.name(int(self.tree.starts[tops[0]])).decode(errors="replace")
+            raise Unsupported(f"column {name!r}: {error}") from None
+        if len(fields) != len(tops):
+            raise Corrupt(f"Arrow makes {len(fields)} fields of {len(tops)} Parquet columns")
+        return fields
+
+    @cached_property
+    def origin(self) -> Origin:
+        """What all footers that are cut out of this one say alike."""
+        footer = self.footer
+        groups = tuple(tuple(footer.group(g)) for g in range(len(footer.group_rows)))
+        rows = tuple(footer.group_rows.tolist())
+        return Origin(self._size, footer.created_by, footer.element(0), groups, rows)
+
+    def trunk(self, top: int) -> Trunk:
+        """A top-level field, whole."""
+        if top not in self._trunks:
+            _shallow(self.tree, top)
+            at, leaves = self.tree.elements(top), self.tree.leaves(top)
+            self._trunks[top] = Trunk(
+                tuple(self.footer.element(i) for i in at),
+                tuple(self.tree.children(i) for i in at),
+                tuple(self.footer.order(leaf) for leaf in leaves),
+                leaves.start,
+            )
+        return self._trunks[top]
+
+    def leaf(self, index: int, top: int, column: Column) -> Leaf:
+        """A leaf by its ordinal, below a top-level field."""
+        elements = self.tree.elements(top)
+        path, levels, at = _way(self.footer, self.tree, elements, index - self.tree.leaves(top)[0])
+        element, _ = thrift.read(self.footer.element(at))
+        order = self.footer.order(index)
+        known = Order(order) if order in Order._value2member_map_ else Order.ABSENT
+        return Leaf(index, path, column.type, element, *levels, known)
+
+
+def identified(footer: Footer, tree: Tree) -> tuple[list[int], list[bool]]:
+    """The unique_id of every top-level column, and whether the file declares it.
+
+    A field_id is declared, where the writer had it from its user. A column without one is known
+    by its position: by a number below zero where others have a field_id, which it might equal.
+    """
+    tops = tree.starts[:-1]
+    ids = footer.elements.ids[tops]
+    has = footer.elements.identified[tops]
+    given = ids[has]
+    if not len(given) or len(np.unique(given)) < len(given) or (given < 0).any():
+        return list(range(len(tops))), [False] * len(tops)
+    found = np.where(has, ids, -1 - np.arange(len(tops)))
+    declared = has & (_NUMBERED.match(footer.created_by) is None)
+    return found.tolist(), declared.tolist()
+
+
+def _shallow(tree: Tree, top: int) -> None:
+    """Raise Unsupported for a field whose groups are nested too deep."""
+    elements = tree.elements(top)
+    if len(elements) <= NESTING:
+        return
+    left: list[int] = []
+    for at in elements:
+        left.append(tree.children(at))
+        if len(left) > NESTING:
+            raise Unsupported(f"groups nested more than {NESTING} deep")
+        while left and not left[-1]:
+            left.pop()
+            if left:
+                left[-1] -= 1
+
+
+def _way(
+    footer: Footer, tree: Tree, elements: range, leaf: int
+) -> tuple[tuple[str, ...], tuple[int, int], int]:
+    """(path, levels, element) of the ``leaf``-th leaf of a top-level field."""
+    names: list[str] = []
+    repetitions: list[int] = []
+    left: list[int] = []  # children still to come of each group that is open
+    for at in elements:
+        names.append(footer.name(at).decode(errors="replace"))
+        repetitions.append(int(footer.elements.repetition[at]))
+        children = tree.children(at)
+        if not children:
+            if not leaf:
+                definition = sum(one in (1, 2) for one in repetitions)
+                return tuple(names), (definition, repetitions.count(2)), at
+            leaf -= 1
+        left.append(children)
+        while left and not left[-1]:
+            for one in (left, names, repetitions):
+                one.pop()
+            if left:
+                left[-1] -= 1
+    raise Corrupt("a column has fewer leaves than its elements say")
+
+
+def _column(field: pa.Field, own: ColumnId, declared: bool, leaves: Iterator[int]) -> Column:
+    """A column of an Arrow field; its leaves take their ordinals in order."""
+    below = _children(field.type)
+    metadata = field.metadata or {}
+    if not below:
+        return Column(
+            own, field.type, field.nullable, declared, (), metadata, payload=next(leaves)
+        )
+    children = []
+    for child in below:
+        told = (child.metadata or {}).get(b"PARQUET:field_id")
+        unique_id = int(told) if told is not None and told.isdigit() else own.unique_id
+        children.append(_column(child, ColumnId(unique_id, (*own.path, child.name)), declared, leaves))
+    return Column(own, field.type, field.nullable, declared, tuple(children), metadata)
+
+
+def _children(kind: pa.DataType) -> list[pa.Field]:
+    """The fields below a nested type; a map has its key and its value."""
+    if isinstance(kind, pa.BaseExtensionType):
+        return _children(kind.storage_type)
+    if pa.types.is_map(kind):
+        return [kind.key_field, kind.item_field]
+    if pa.types.is_dictionary(kind):
+        return []
+    return [kind.field(i) for i in range(kind.num_fields)]

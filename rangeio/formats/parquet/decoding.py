@@ -1,0 +1,149 @@
+"""From bytes to arrays: Arrow's reader over a footer of only what is there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from rangeio.errors import Corrupt, Unsupported
+from rangeio.formats.parquet.arrowschema import serialized
+from rangeio.formats.parquet.leaf import ParquetMeta
+from rangeio.formats.parquet.pagefile import Pages, page_file
+from rangeio.formats.parquet.planning import Paged, Whole
+from rangeio.formats.parquet.surgery import Origin, file_metadata, framed, parent
+from rangeio.formats.sparsefile import SparseFile, decoded
+from rangeio.plan import DecodeUnit, Rows
+from rangeio.schema import Column, ColumnId
+from rangeio.steps import Need, Steps
+
+_THREADS = 256 << 10  # bytes of chunks that are worth more than one thread
+
+Metas = Mapping[ColumnId, ParquetMeta]
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """The data of a unit. rows: of the file, that it has. arrays: of every field, by its id."""
+
+    rows: Rows
+    arrays: Mapping[ColumnId, pa.ChunkedArray]
+
+
+def decode(unit: DecodeUnit, metas: Metas) -> Steps[Decoded]:
+    """The data of one unit."""
+    if isinstance(unit.args, Whole):
+        return (yield from _whole(unit, unit.args, metas))
+    assert isinstance(unit.args, Paged)
+    views = yield Need(unit.ranges, "parquet.pages")
+    return _paged(unit, unit.args, metas, views)
+
+
+def _whole(unit: DecodeUnit, args: Whole, metas: Metas) -> Steps[Decoded]:
+    """Chunks by the sparse file: it raises where Arrow reads what was not planned."""
+    own = [[metas[leaf.id] for leaf in field.leaves()] for field in args.fields]
+    first = own[0][0]
+    assert first.origin is not None
+    branches = []
+    for metas_of in own:
+        trunk = metas_of[0].trunk
+        assert trunk is not None
+        branches.append(trunk.kept({meta.leaf.index for meta in metas_of}))
+    leaves = [meta for metas_of in own for meta in metas_of]
+    chunks = [[meta.chunks[g] for meta in leaves] for g in args.groups]
+    data = file_metadata(
+        first.origin, branches, [field.arrow for field in args.fields], args.groups, chunks
+    )
+    size = sum(at.size for at in unit.ranges)
+
+    def read(file: SparseFile) -> pa.Table:
+        with pa.PythonFile(file, mode="r") as source:
+            return _read(source, data, threads=size > _THREADS and len(leaves) > 1)
+
+    def attempt(file: SparseFile) -> pa.Table:
+        return _arrow(lambda: read(file), args.fields, file)
+
+    table = yield from decoded(first.origin.size, unit.ranges, "parquet.data", attempt)
+    return _checked(table, args.fields, Rows.span(*unit.rows))
+
+
+def _read(source: pa.NativeFile, data: bytes, *, threads: bool) -> pa.Table:
+    limit = len(data)
+    metadata = pq.read_metadata(pa.BufferReader(framed(data)))
+    with pq.ParquetFile(
+        source,
+        metadata=metadata,
+        pre_buffer=False,
+        thrift_string_size_limit=limit,
+        thrift_container_size_limit=limit,
+    ) as file:
+        return file.read(use_threads=threads)
+
+
+def _paged(
+    unit: DecodeUnit, args: Paged, metas: Metas, views: Sequence[memoryview]
+) -> Decoded:
+    """Chosen pages, laid out as a file of their own."""
+    own = [metas[leaf.id] for leaf in args.field.leaves()]
+    trunk, origin = own[0].trunk, own[0].origin
+    assert trunk is not None
+    assert origin is not None
+    branch = trunk.kept({meta.leaf.index for meta in own})
+    picked, at = args.picked, 0
+    leaves = []
+    for meta, count, first in zip(own, picked.counts, picked.dictionaries, strict=True):
+        mine = views[at : at + count]
+        at += count
+        dictionary, pages = (mine[0], mine[1:]) if first else (None, mine)
+        leaves.append(Pages(meta, args.group, dictionary, pages, picked.rows.count))
+    parts = page_file(
+        parent(origin.root, 1),
+        branch.elements,
+        leaves,
+        picked.rows.count,
+        serialized([args.field.arrow]),
+        origin.created_by.encode(),
+    )
+
+    def read() -> pa.Table:
+        with pq.ParquetFile(pa.BufferReader(b"".join(parts)), pre_buffer=False) as file:
+            return file.read(use_threads=False)
+
+    start = sum(origin.group_rows[: args.group])
+    return _checked(_arrow(read, [args.field]), [args.field], picked.rows.shifted(start))
+
+
+def _arrow(
+    read: Callable[[], pa.Table], fields: Sequence[Column], file: SparseFile | None = None
+) -> pa.Table:
+    """What Arrow reads; its refusals become FormatError, and name the columns."""
+    names = ", ".join(repr(field.id.name) for field in fields[:3])
+    try:
+        return read()
+    except pa.ArrowNotImplementedError as error:
+        raise Unsupported(f"{names}: {error}") from None
+    except (pa.ArrowException, OSError, ValueError, MemoryError) as error:
+        if file is not None and file.missed is not None:
+            raise
+        raise Corrupt(f"{names}: {error}") from None
+
+
+def _checked(table: pa.Table, fields: Sequence[Column], rows: Rows) -> Decoded:
+    """The columns by id, where they are what was planned."""
+    if table.num_rows != rows.count or table.num_columns != len(fields):
+        raise Corrupt(f"{table.num_rows} rows were decoded, the footer says {rows.count}")
+    arrays: dict[ColumnId, pa.ChunkedArray] = {}
+    for field, column in zip(fields, table.columns, strict=True):
+        if column.type != field.type:
+            raise Corrupt(f"{field.id.name!r} is {column.type} when decoded, not {field.type}")
+        arrays[field.id] = column
+    return Decoded(rows, arrays)
+
+
+def origin_of(metas: Metas) -> Origin:
+    """The file that metadata belongs to."""
+    found = next(iter(metas.values())).origin
+    assert found is not None
+    return found

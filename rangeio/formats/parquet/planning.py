@@ -1,0 +1,187 @@
+"""Rows to row groups and pages to exact bytes: units that each hold a part of some columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from rangeio.formats.parquet.chunks import chunk_range
+from rangeio.formats.parquet.leaf import Fact, ParquetMeta
+from rangeio.formats.parquet.pageindex import OffsetIndex
+from rangeio.formats.parquet.pages import Picked, indexed, picked
+from rangeio.formats.parquet.pruning import Kept, kept
+from rangeio.formats.parquet.table import ParquetTable
+from rangeio.plan import DecodeUnit, Plan, Query, Rows
+from rangeio.ranges import ByteRange
+from rangeio.schema import Column, ColumnId
+from rangeio.steps import Steps
+
+UNIT = 4 << 20
+"""Bytes of chunks that one unit decodes, about: enough to be worth a thread, few enough that
+decoding begins while later ones are still on their way."""
+
+_LIGHT = 2 << 10
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """Whole chunks of some fields in consecutive row groups: the arguments of a unit."""
+
+    fields: tuple[Column, ...]
+    groups: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Paged:
+    """Chosen pages of one field in one row group: the arguments of a unit."""
+
+    field: Column
+    group: int
+    picked: Picked
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """What all parts of one plan look at."""
+
+    table: ParquetTable
+    metas: Mapping[ColumnId, ParquetMeta]
+    fields: tuple[Column, ...]
+
+    def ranges(self, field: Column, group: int) -> list[ByteRange]:
+        """The chunks of a field in a row group."""
+        size, writer = self.table.size, self.table.footer.created_by
+        return [chunk_range(self.metas[c.id], group, size, writer) for c in field.leaves()]
+
+
+def plan(
+    table: ParquetTable, metas: Mapping[ColumnId, ParquetMeta], query: Query
+) -> Steps[Plan]:
+    """The units of a query, by row and then by column."""
+    rows, pruned, indexes = query.rows, tuple[str, ...](), {}
+    if query.predicate is not None and rows.count:
+        found: Kept = yield from kept(
+            list(metas.values()), query.predicate, rows, size=table.size, sparing=table.sparing
+        )
+        rows, pruned, indexes = found.rows, found.pruned, dict(found.indexes)
+    job = _Job(table, metas, query.fields)
+    if not rows.count or not query.fields:
+        return Plan((), pruned=pruned, rows=rows)
+    whole, parts = _divided(job, rows)
+    indexes |= yield from _missing(job, parts, indexes)
+    units = list(_paged(job, parts, indexes, whole))
+    units += _whole(job, whole)
+    order = {field.id: i for i, field in enumerate(query.fields)}
+    units.sort(key=lambda unit: (unit.rows[0], order[unit.column]))
+    return Plan(tuple(units), pruned=pruned, rows=rows)
+
+
+def _divided(job: _Job, rows: Rows) -> tuple[dict[int, list[Column]], dict[int, Rows]]:
+    """The row groups that are read whole, with all fields, and the rows of those read in part."""
+    starts = job.table.group_starts
+    whole: dict[int, list[Column]] = {}
+    parts: dict[int, Rows] = {}
+    for group in range(len(starts) - 1):
+        start, stop = int(starts[group]), int(starts[group + 1])
+        here = rows.within(start, stop)
+        if here.count == stop - start and start < stop:
+            whole[group] = list(job.fields)
+        elif here.count:
+            parts[group] = here.shifted(-start)
+    return whole, parts
+
+
+def _missing(
+    job: _Job, parts: Mapping[int, Rows], known: Mapping[tuple[int, int], OffsetIndex]
+) -> Steps[dict[tuple[int, int], OffsetIndex]]:
+    """The offset indexes of partly read chunks, where they are likely to save enough."""
+    wanted = [
+        (job.metas[leaf.id], group)
+        for group in parts
+        for field in job.fields
+        if _spares(job, field, group)
+        for leaf in field.leaves()
+    ]
+    wanted = [(m, g) for m, g in wanted if (m.leaf.index, g) not in known]
+    return (yield from indexed(wanted, job.table.size))
+
+
+def _spares(job: _Job, field: Column, group: int) -> bool:
+    """Whether every leaf has an offset index, and reading pages can save more than it costs."""
+    metas = [job.metas[leaf.id] for leaf in field.leaves()]
+    sizes = [m.fact(group, Fact.OFFSET_INDEX_SIZE) for m in metas]
+    if any(m.fact(group, Fact.OFFSET_INDEX) <= 0 for m in metas) or min(sizes) <= 0:
+        return False
+    chunks = sum(m.fact(group, Fact.COMPRESSED) for m in metas)
+    return chunks > sum(sizes) + job.table.sparing
+
+
+def _paged(
+    job: _Job,
+    parts: Mapping[int, Rows],
+    indexes: Mapping[tuple[int, int], OffsetIndex],
+    whole: dict[int, list[Column]],
+) -> Iterator[DecodeUnit]:
+    """The units of chosen pages. Fields whose pages cannot be chosen go to ``whole``."""
+    starts = job.table.group_starts
+    for group, rows in parts.items():
+        first, stop = int(starts[group]), int(starts[group + 1])
+        for field in job.fields:
+            metas = [job.metas[leaf.id] for leaf in field.leaves()]
+            own = [indexes.get((m.leaf.index, group)) for m in metas]
+            chosen = picked(metas, group, own, rows, stop - first)
+            if chosen is None:
+                whole.setdefault(group, []).append(field)
+                continue
+            low, high = rows.extent
+            yield DecodeUnit(
+                field.id,
+                (first + low, first + high),
+                chosen.ranges,
+                Paged(field, group, chosen),
+                borrows=False,
+            )
+
+
+def _whole(job: _Job, whole: Mapping[int, Sequence[Column]]) -> Iterator[DecodeUnit]:
+    """The units of whole chunks: small row groups together, large ones field by field."""
+    run: list[int] = []
+    fields: tuple[Column, ...] = ()
+    ranges: list[ByteRange] = []
+    for group in sorted(whole):
+        own = tuple(whole[group])
+        mine = [at for field in own for at in job.ranges(field, group)]
+        size = sum(at.size for at in ranges) + sum(at.size for at in mine)
+        if run and (own != fields or size > UNIT or run[-1] != group - 1):
+            yield _unit(job, fields, run, ranges)
+            run, ranges = [], []
+        if sum(at.size for at in mine) > UNIT and len(own) > 1:
+            yield from _cut(job, own, group)
+            continue
+        run, fields, ranges = [*run, group], own, [*ranges, *mine]
+    if run:
+        yield _unit(job, fields, run, ranges)
+
+
+def _cut(job: _Job, fields: Sequence[Column], group: int) -> Iterator[DecodeUnit]:
+    """A large row group, by sets of fields."""
+    mine: list[Column] = []
+    ranges: list[ByteRange] = []
+    for field in fields:
+        own = job.ranges(field, group)
+        if mine and sum(at.size for at in ranges) + sum(at.size for at in own) > UNIT:
+            yield _unit(job, tuple(mine), [group], ranges)
+            mine, ranges = [], []
+        mine.append(field)
+        ranges += own
+    yield _unit(job, tuple(mine), [group], ranges)
+
+
+def _unit(
+    job: _Job, fields: tuple[Column, ...], groups: Sequence[int], ranges: Sequence[ByteRange]
+) -> DecodeUnit:
+    starts = job.table.group_starts
+    rows = (int(starts[groups[0]]), int(starts[groups[-1] + 1]))
+    return DecodeUnit(
+        fields[0].id, rows, tuple(ranges), Whole(fields, tuple(groups)), borrows=False
+    )

@@ -1,0 +1,137 @@
+"""A small valid footer of chosen leaves and row groups, for Arrow to decode what it describes.
+
+It says of them what the file's own footer says, byte for byte; the rest is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from rangeio.codecs import thrift
+from rangeio.formats.parquet.arrowschema import serialized
+from rangeio.formats.parquet.footer import Part
+from rangeio.formats.parquet.locate import ARROW_SCHEMA
+
+MAGIC = b"PAR1"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trunk:
+    """A top-level field of a file, whole.
+
+    elements: its SchemaElements, depth first. children: of each. orders: the ColumnOrder of every
+    leaf. first: the ordinal of its first leaf.
+    """
+
+    elements: tuple[bytes, ...]
+    children: tuple[int, ...]
+    orders: tuple[int, ...]
+    first: int
+
+    def kept(self, leaves: Collection[int]) -> Branch:
+        """The field with only these leaves, which are ordinals of the file."""
+        if len(leaves) == len(self.orders):
+            return Branch(self.elements, self.orders)
+        elements: list[bytes] = []
+        orders: list[int] = []
+        self._walk(0, self.first, leaves, elements, orders)
+        return Branch(tuple(elements), tuple(orders))
+
+    def _walk(
+        self, at: int, leaf: int, keep: Collection[int], out: list[bytes], orders: list[int]
+    ) -> tuple[int, int, bool]:
+        """Add what is left of an element; the element and the leaf after it, and whether any is."""
+        count = self.children[at]
+        if not count:
+            if leaf in keep:
+                out.append(self.elements[at])
+                orders.append(self.orders[leaf - self.first])
+            return at + 1, leaf + 1, leaf in keep
+        place, left = len(out), 0
+        own = self.elements[at]
+        at += 1
+        for _ in range(count):
+            at, leaf, any_left = self._walk(at, leaf, keep, out, orders)
+            left += any_left
+        if left:
+            out.insert(place, own if left == count else parent(own, left))
+        return at, leaf, left > 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Branch:
+    """A top-level field with some of its leaves: its SchemaElements, and the leaves' orders."""
+
+    elements: tuple[bytes, ...]
+    orders: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Origin:
+    """What every footer that is cut out of one file says alike.
+
+    size: of the file in bytes. root: the SchemaElement of the root. groups: the fields of every
+    row group, its columns and sorting_columns aside. group_rows: their rows.
+    """
+
+    size: int
+    created_by: str
+    root: bytes
+    groups: tuple[tuple[Part, ...], ...]
+    group_rows: tuple[int, ...]
+
+
+def parent(element: bytes, children: int) -> bytes:
+    """A SchemaElement that has so many children."""
+    parts = [(i, kind, element[a:b]) for i, kind, a, b in thrift.fields(element) if i != 5]
+    count = (5, thrift.I32, thrift.encoded(thrift.I32, children))
+    return thrift.rebuilt(sorted([*parts, count], key=lambda part: part[0]))
+
+
+def file_metadata(
+    origin: Origin,
+    branches: Sequence[Branch],
+    fields: Sequence[pa.Field] | None,
+    groups: Sequence[int] = (),
+    chunks: Sequence[Sequence[bytes]] = (),
+) -> bytes:
+    """A FileMetaData.
+
+    fields: the Arrow fields of the branches, for ``ARROW:schema``; None leaves it out. chunks: of
+    every row group of ``groups`` the ColumnChunk of every leaf, in order.
+    """
+    elements = [parent(origin.root, len(branches)), *(e for b in branches for e in b.elements)]
+    rows = sum(origin.group_rows[g] for g in groups)
+    structs = []
+    for group, own in zip(groups, chunks, strict=True):
+        columns = (1, thrift.LIST, thrift.listed(thrift.STRUCT, own))
+        structs.append(thrift.rebuilt([columns, *origin.groups[group]]))
+    parts: list[Part] = [
+        (1, thrift.I32, thrift.encoded(thrift.I32, 2)),
+        (2, thrift.LIST, thrift.listed(thrift.STRUCT, elements)),
+        (3, thrift.I64, thrift.encoded(thrift.I64, rows)),
+        (4, thrift.LIST, thrift.listed(thrift.STRUCT, structs)),
+    ]
+    if fields is not None:
+        parts.append((5, thrift.LIST, _told(fields)))
+    if origin.created_by:
+        parts.append((6, thrift.BINARY, thrift.encoded(thrift.BINARY, origin.created_by.encode())))
+    orders = [order for b in branches for order in b.orders]
+    if orders and all(orders):
+        unions = [thrift.rebuilt([(order, thrift.STRUCT, b"\0")]) for order in orders]
+        parts.append((7, thrift.LIST, thrift.listed(thrift.STRUCT, unions)))
+    return thrift.rebuilt(parts)
+
+
+def _told(fields: Sequence[pa.Field]) -> bytes:
+    """The key ``ARROW:schema`` and its value, as key_value_metadata."""
+    pair = {1: (thrift.BINARY, ARROW_SCHEMA), 2: (thrift.BINARY, serialized(fields))}
+    return thrift.listed(thrift.STRUCT, [thrift.write(thrift.Struct(pair))])
+
+
+def framed(metadata: bytes) -> bytes:
+    """A file of nothing but this footer."""
+    return b"".join((MAGIC, metadata, len(metadata).to_bytes(4, "little"), MAGIC))
