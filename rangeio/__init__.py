@@ -12,6 +12,7 @@ from rangeio.file import File, open  # noqa: A004 - the name users expect
 from rangeio.schema import Column, Schema
 from rangeio.session import Session
 from rangeio.transport.trace import GetRecord, Trace
+from rangeio.write import Written, write
 
 __version__ = "0.1.0"
 
@@ -29,12 +30,14 @@ __all__ = [
     "Session",
     "StoreError",
     "Trace",
+    "Written",
     "errors",
     "fetch",
     "fetch_async",
     "open",
     "open_async",
     "open_raw",
+    "write",
 ]
 
 logging.getLogger("rangeio").addHandler(logging.NullHandler())

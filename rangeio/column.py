@@ -57,8 +57,8 @@ class ColumnReader:
 
     @property
     def statistics(self) -> Statistics | None:
-        """Bounds and null counts of the whole column, None where the file keeps none."""
-        return None
+        """Bounds and null counts of the whole leaf, None where the file keeps none."""
+        return self._file._run(self._file._opened.statistics(self._column))
 
     @property
     def pages(self) -> Sequence[PageInfo]:

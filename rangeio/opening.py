@@ -15,6 +15,7 @@ from rangeio.formats.format import Format, PageInfo
 from rangeio.reading import Reading, Request, prepare
 from rangeio.schema import Column, ColumnId, Schema
 from rangeio.session import Session
+from rangeio.statistics import Statistics
 from rangeio.stores.address import Options, Target
 from rangeio.stores.local import LocalStore
 
@@ -115,6 +116,14 @@ class Opened:
         handle = await self.here()
         metas = await handle.metas([n for c in columns for n in handle.format.needed(c)])
         return {name: handle.format.pages(meta) for name, meta in metas.items()}
+
+    async def statistics(self, column: Column) -> Statistics | None:
+        """What the file says of a leaf's values; None of anything but a leaf."""
+        if column.children:
+            return None
+        handle = await self.here()
+        meta = (await handle.metas(handle.format.needed(column))).get(column.id)
+        return None if meta is None else handle.format.statistics(meta)
 
     async def read(self, request: Request) -> Reading:
         """A planned read."""

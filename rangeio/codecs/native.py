@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import importlib
 import os
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
+
+import numpy as np
+import numpy.typing as npt
 
 from rangeio.codecs.bounds import Bytes, Levels, Offsets, Words
 from rangeio.errors import RequestError
@@ -118,6 +121,15 @@ class Kernels(Protocol):
         numbering: (inside, null, highest of its own, outside). All outputs have an entry more
         than there are lists.
         """
+
+    def scan_footer(self, data: Bytes, templates: bool) -> tuple[Any, ...] | None:
+        """The parts of a Parquet footer's Layout, None where the bytes are none."""
+
+    def chunk_facts(self, data: Bytes, starts: Offsets, out: Offsets) -> int:
+        """A row of facts for every ColumnChunk; the first that is none, else -1."""
+
+    def same_names(self, data: Bytes, elements: npt.NDArray[np.int32], name: Bytes) -> list[int]:
+        """The schema elements of a name, but for the root."""
 
     def lz4_size(self, block: Bytes) -> int:
         """Bytes that a raw LZ4 block decodes to; -1 where its sequences do not end with it."""

@@ -1,7 +1,7 @@
 """One folder a format, found by name and sniffed by its magic.
 
 A folder ``rangeio/formats/<name>/`` with a module ``format`` that holds ``FORMAT`` is a format;
-nothing else lists it.
+nothing else lists it. A module ``writer`` beside it that holds ``WRITER`` makes it one to write.
 """
 
 from __future__ import annotations
@@ -9,9 +9,10 @@ from __future__ import annotations
 import pkgutil
 from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
 
 from rangeio.errors import BadMagic, RequestError
-from rangeio.formats.format import Format
+from rangeio.formats.format import Format, Writer
 
 
 @cache
@@ -39,3 +40,19 @@ def sniff(tail: memoryview) -> Format:
         raise BadMagic("the file is empty")
     end = bytes(tail[-8:])
     raise BadMagic(f"no format claims a file that ends in {end!r}; known: {', '.join(names())}")
+
+
+@cache
+def writers() -> tuple[str, ...]:
+    """The names of the formats that can be written, sorted. Imports no writer."""
+    return tuple(name for name in names() if find_spec(f"{__name__}.{name}.writer") is not None)
+
+
+@cache
+def writer(name: str) -> Writer:
+    """The writer of this format; RequestError lists those there are. Imports only that one."""
+    if name not in writers():
+        known = "no format is called" if name not in names() else "no writer is there for"
+        raise RequestError(f"{known} {name!r}; can be written: {', '.join(writers())}")
+    found: Writer = import_module(f"{__name__}.{name}.writer").WRITER
+    return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -11,6 +11,7 @@ import pyarrow as pa
 from rangeio.plan import DecodeUnit, Piece, Plan, Query, Rows, SharedLoad
 from rangeio.ranges import CostModel
 from rangeio.schema import Column, ColumnId, Schema
+from rangeio.statistics import Statistics
 from rangeio.steps import Steps
 
 
@@ -168,6 +169,52 @@ class Format(Protocol):
         """The pages of a column's metadata, for people."""
         ...
 
+    def statistics(self, meta: Any) -> Statistics | None:
+        """Bounds and counts of a leaf in all of the file, for people; None where it keeps none."""
+        ...
+
     def learn(self, table: Any) -> Hint | None:
         """What this file teaches about its neighbours."""
+        ...
+
+
+class Encoder(Protocol):
+    """One file that is being written: tables in, the bytes of the file out, in their order."""
+
+    def write(self, table: pa.Table) -> None:
+        """Append rows, of the file's schema."""
+        ...
+
+    def finish(self) -> None:
+        """Hand out the rest: what is still held, and what follows the last row."""
+        ...
+
+    def drop(self) -> None:
+        """The file is given up: let go of all that is held, and hand out nothing more."""
+        ...
+
+
+class Writer(Protocol):
+    """How a format is written: ``WRITER`` in the module ``writer`` of the format's folder."""
+
+    name: str
+    suffixes: tuple[str, ...]
+    """Ends of file names, with the dot, that stand for this format."""
+
+    def options(self, words: Mapping[str, object]) -> Any:
+        """The checked options; RequestError lists the known ones where one is unknown."""
+        ...
+
+    def encoder(
+        self,
+        schema: pa.Schema,
+        options: Any,
+        out: Callable[[memoryview], None],
+        rows: int | None,
+    ) -> Encoder:
+        """An encoder of a new file; RequestError where the format has no such type.
+
+        out: takes the bytes, and keeps no view of them. rows: how many will come, None where that
+        is not known.
+        """
         ...

@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from rangeio.errors import Corrupt
 from rangeio.ranges import ByteRange
@@ -61,14 +61,14 @@ class SparseFile(io.RawIOBase):
         self._at = origin + offset
         return self._at
 
-    def read(self, size: int | None = -1, /) -> bytes:
-        """The next bytes; raises Missed, which the decoder may wrap."""
+    def read(self, size: int | None = -1, /) -> Any:
+        """The next bytes, as a view of what is held; raises Missed, which the decoder may wrap."""
         stop = self._size if size is None or size < 0 else min(self._at + size, self._size)
         if stop <= self._at:
             return b""
         at = ByteRange(self._at, stop)
         self._at = stop
-        return bytes(self._find(at))
+        return self._find(at)
 
     def _find(self, at: ByteRange) -> memoryview:
         i = bisect_right(self._starts, at.start) - 1

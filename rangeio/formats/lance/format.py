@@ -18,6 +18,7 @@ from rangeio.formats.lance.table import SPARING, LanceTable
 from rangeio.plan import DecodeUnit, Piece, Plan, Query, Rows, SharedLoad
 from rangeio.ranges import ByteRange, CostModel, hull
 from rangeio.schema import Column, ColumnId, Schema
+from rangeio.statistics import Statistics
 from rangeio.steps import Steps, need, needs
 
 
@@ -126,6 +127,10 @@ class Lance:
             )
             for page in (*meta.pages, *meta.below)
         ]
+
+    def statistics(self, meta: LanceMeta) -> Statistics | None:
+        """None: the files keep no statistics that these versions read."""
+        return None
 
     def learn(self, table: LanceTable) -> Hint | None:
         """The tail that fits, and the schema to assume; None before the schema was read."""

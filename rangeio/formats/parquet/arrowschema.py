@@ -15,7 +15,7 @@ from functools import cached_property
 
 import pyarrow as pa
 
-from rangeio.errors import Corrupt
+from rangeio.errors import Corrupt, Unsupported
 from rangeio.formats.parquet.ipcmessage import Message
 
 DENSE = 8
@@ -98,8 +98,15 @@ class ArrowSchema:
 
 
 def serialized(fields: Sequence[pa.Field]) -> bytes:
-    """The value of ``ARROW:schema`` for these top-level fields."""
-    return binascii.b2a_base64(pa.schema(fields).serialize(), newline=False)
+    """The value of ``ARROW:schema`` for these top-level fields.
+
+    Raises Unsupported for what Arrow writes into no message: dictionaries of dictionaries.
+    """
+    try:
+        message = pa.schema(fields).serialize()
+    except pa.ArrowException as error:
+        raise Unsupported(f"Arrow writes no schema of these fields: {str(error)[:200]}") from None
+    return binascii.b2a_base64(message, newline=False)
 
 
 def _cover(message: Message, tables: Sequence[int]) -> None:

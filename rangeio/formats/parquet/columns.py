@@ -22,7 +22,8 @@ from rangeio.schema import Column, ColumnId, Schema
 NESTING = 100
 """Groups within one another, at most: Arrow walks them by recursion."""
 
-_ALONE = 8  # columns that are made one by one, before blocks of them are
+_FEW = 64  # columns that are all made with the first
+_ALONE = 8  # columns of more that are made one by one, before blocks of them are
 _NUMBERED = re.compile(r"parquet-cpp(-arrow)? version [0-5]\.")  # these gave every field a number
 
 
@@ -90,18 +91,25 @@ class Columns:
         """The Arrow field at a position."""
         if top not in self._fields:
             self._made += 1
-            count = 1 if self._made <= _ALONE else 1 << min(self._made - _ALONE + 3, 12)
-            tops = [i for i in range(top, min(top + count, len(self.tree)))]
-            self._fields.update(self._read([i for i in tops if i not in self._fields]))
+            count, start = len(self.tree), top
+            if count <= _FEW and self._made == 1:
+                start = 0
+            elif self._made <= _ALONE:
+                count = 1
+            else:
+                count = min(count, 1 << min(self._made - _ALONE + 3, 12))
+            tops = range(start, min(start + count, len(self.tree)))
+            self._fields.update(self._read([i for i in tops if i not in self._fields], top))
         return self._fields[top]
 
-    def _read(self, tops: Sequence[int]) -> dict[int, pa.Field]:
+    def _read(self, tops: Sequence[int], wanted: int) -> dict[int, pa.Field]:
+        """The fields of ``tops``; only the wanted one where Arrow refuses one of them."""
         try:
             return dict(zip(tops, self._converted(tops), strict=True))
         except FormatError:
             if len(tops) == 1:
                 raise
-            return {tops[0]: self._converted(tops[:1])[0]}
+            return {wanted: self._converted([wanted])[0]}
 
     def _converted(self, tops: Sequence[int]) -> list[pa.Field]:
         """What Arrow makes of some fields."""
@@ -143,7 +151,13 @@ class Columns:
     def leaf(self, index: int, top: int, column: Column) -> Leaf:
         """A leaf by its ordinal, below a top-level field."""
         elements = self.tree.elements(top)
-        path, levels, at = _way(self.footer, self.tree, elements, index - self.tree.leaves(top)[0])
+        if len(elements) == 1:
+            at, repetition = elements.start, int(self.footer.elements.repetition[elements.start])
+            path: tuple[str, ...] = (self.footer.name(at).decode(errors="replace"),)
+            levels = (int(repetition in (1, 2)), int(repetition == 2))
+        else:
+            leaf = index - self.tree.leaves(top).start
+            path, levels, at = _way(self.footer, self.tree, elements, leaf)
         element, _ = thrift.read(self.footer.element(at))
         order = self.footer.order(index)
         known = Order(order) if order in Order._value2member_map_ else Order.ABSENT

@@ -41,9 +41,13 @@ class Footer(Protocol):
     num_rows: int
     group_rows: Int64
     """Rows of every row group."""
-    created_by: str
     weight: int
     """Bytes of memory it holds."""
+
+    @property
+    def created_by(self) -> str:
+        """Which writer, "" where it does not say."""
+        ...
 
     def name(self, element: int) -> bytes:
         """The name of a schema element."""

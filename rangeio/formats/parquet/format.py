@@ -13,11 +13,13 @@ from rangeio.formats.parquet.leaf import Fact, ParquetMeta
 from rangeio.formats.parquet.metas import metas_of
 from rangeio.formats.parquet.opening import learnt, opened
 from rangeio.formats.parquet.planning import plan
+from rangeio.formats.parquet.statistics import column_statistics
 from rangeio.formats.parquet.table import ParquetTable
 from rangeio.formats.parquet.words import encodings
 from rangeio.plan import DecodeUnit, Piece, Plan, Query, Rows, SharedLoad
 from rangeio.ranges import CostModel
 from rangeio.schema import Column, ColumnId, Schema
+from rangeio.statistics import Statistics
 from rangeio.steps import Steps
 
 
@@ -99,6 +101,10 @@ class Parquet:
             out.append(PageInfo(meta.column, (first, first + rows), size, encodings(meta, group)))
             first += rows
         return out
+
+    def statistics(self, meta: ParquetMeta) -> Statistics | None:
+        """What the chunks say of the leaf, all row groups together."""
+        return column_statistics(meta)
 
     def learn(self, table: ParquetTable) -> Hint | None:
         """The tail that holds the footer of a like file."""

@@ -30,21 +30,26 @@ def metas_of(
     table: ParquetTable, columns: Sequence[Column]
 ) -> Mapping[ColumnId, ParquetMeta]:
     """The metadata of leaves. Raises Unsupported for encrypted ones, by name."""
-    return {column.id: meta(table, column) for column in columns}
+    footer, made = table.footer, table.columns
+    groups = range(len(footer.group_rows))
+    chunks = [tuple(footer.chunk(g, _ordinal(c)) for g in groups) for c in columns]
+    facts = facts_of([chunk for own in chunks for chunk in own])
+    found: dict[ColumnId, ParquetMeta] = {}
+    for i, (column, own) in enumerate(zip(columns, chunks, strict=True)):
+        mine = facts[i * len(groups) : (i + 1) * len(groups)]
+        _readable(column, mine)
+        top = made.tree.top_of(_ordinal(column))
+        leaf = made.leaf(_ordinal(column), top, column)
+        found[column.id] = ParquetMeta(
+            column.id, leaf, own, mine, footer.group_rows, made.trunk(top), made.origin
+        )
+    return found
 
 
-def meta(table: ParquetTable, column: Column) -> ParquetMeta:
-    """The metadata of one leaf."""
-    index = column.payload
-    assert isinstance(index, int)
-    footer = table.footer
-    top = table.columns.tree.top_of(index)
-    leaf = table.columns.leaf(index, top, column)
-    chunks = tuple(footer.chunk(g, index) for g in range(len(footer.group_rows)))
-    facts = facts_of(chunks)
-    _readable(column, facts)
-    trunk, origin = table.columns.trunk(top), table.columns.origin
-    return ParquetMeta(column.id, leaf, chunks, facts, footer.group_rows, trunk, origin)
+def _ordinal(column: Column) -> int:
+    """Which leaf of the file a leaf of the schema is."""
+    assert isinstance(column.payload, int)
+    return column.payload
 
 
 def facts_of(
@@ -61,7 +66,7 @@ def facts_of(
     np.cumsum([len(chunk) for chunk in chunks[:-1]], out=starts[1:])
     bad = kernels.chunk_facts(data, starts, out)
     if bad >= 0:
-        raise Corrupt(f"the column chunk of row group {bad} is no ColumnChunk")
+        raise Corrupt("a column chunk of the footer is no ColumnChunk")
     return out
 
 

@@ -19,10 +19,13 @@ class Outlet(io.RawIOBase):
 
     pyarrow's writer writes a footer when it is destroyed, whatever went wrong before: nothing of
     that may reach the new object.
+
+    failed: what handing bytes on has raised.
     """
 
     def __init__(self, out: Callable[[memoryview], None]) -> None:
         super().__init__()
+        self.failed: BaseException | None = None
         self._out = out
         self._gathered = bytearray()
         self._holding = False
@@ -44,8 +47,12 @@ class Outlet(io.RawIOBase):
     def pass_on(self) -> None:
         """Hand on all that was gathered."""
         gathered, self._gathered = self._gathered, bytearray()
-        if gathered:
-            self._out(memoryview(gathered))
+        try:
+            if gathered:
+                self._out(memoryview(gathered))
+        except BaseException as error:
+            self.failed = error
+            raise
 
     def hold(self) -> None:
         """Hand nothing on until the footer was replaced."""

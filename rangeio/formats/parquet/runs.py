@@ -1,31 +1,30 @@
 """A Thrift FileMetaData whose column chunks are alike, scanned by comparing them with one another.
 
 A chunk that was parsed is kept: as a template, its bytes and a mask of what in them is structure;
-and as a shape, a regular expression. Where other bytes agree with one of them, parsing them would
+and as a shape, regular expressions. Where other bytes agree with one of them, parsing them would
 take the same steps, so they are a chunk and end where it says: a proof, not a guess.
 """
 
 from __future__ import annotations
-
-import re
 
 import numpy as np
 
 from rangeio.codecs.thrift import Buffer
 from rangeio.formats.parquet.layout import Layout
 from rangeio.formats.parquet.scan import CHUNK_DEPTH, Places, struct_end, walk
-from rangeio.formats.parquet.structure import TILE, Structure, Template
+from rangeio.formats.parquet.structure import TILE, Shape, Structure, Template
 
 _LARGEST = 1024  # bytes of a chunk that is kept
 _SHAPES = 16
 _BLOCK = 1 << 16  # bytes that are compared at once
-_ALIKE = 4  # chunks of one size, after which more are expected
+_ALIKE = 16  # chunks of one size, after which a template is worth its making
+_FEW = 4  # chunks compared one by one before a block is worth its while
 
 # Costs, in comparisons of one chunk, and what may be spent before it is given up.
 _PARSE = 40
-_MATCH = 4
-_KEEP = 400
-_KEEP_A_TEXT = 3000
+_MATCH = 5
+_KEEP_A_SHAPE = 2000
+_KEEP_A_TEMPLATE = 600
 _COMPARE_A_BLOCK = 20
 _AT_FIRST = 50_000
 _A_CHUNK = 10
@@ -54,7 +53,7 @@ class _Runs:
         self._data = data
         self._bytes = np.frombuffer(data, np.uint8)
         self._template: Template | None = None
-        self._shapes: list[re.Pattern[bytes]] = []  # the last that matched first
+        self._shapes: list[Shape] = []  # the last that matched first
         self._left = _AT_FIRST
         self._plain = _PLAIN
         self._size = self._alike = 0
@@ -63,19 +62,18 @@ class _Runs:
         """The chunks of one row group: see :data:`rangeio.formats.parquet.scan.Chunks`."""
         i, last, out = 0, len(places) - 1, places.data
         while i < last:
-            template = self._template
-            found = self._run(template, at, last - i) if template else 0
-            if template and found:
-                stop = at + found * template.size
-                places[i : i + found] = np.arange(at, stop, template.size)
-                i, at = i + found, stop
+            if self._template is not None:
+                size = self._template.size
+                found = self._run(self._template, at, last - i)
+                places[i : i + found] = np.arange(at, at + found * size, size)
+                i, at, self._template = i + found, at + found * size, None
             else:
                 out[i] = at
                 i, at = i + 1, self._one(at)
         out[last] = at
         return at
 
-    def _spend(self, cost: int, found: int) -> None:
+    def _spend(self, cost: int, found: int = 0) -> None:
         """Pay for what was done, and earn for the chunks found by it."""
         self._left += found * _A_CHUNK - cost
         if self._left < 0:
@@ -85,38 +83,36 @@ class _Runs:
 
     def _one(self, at: int) -> int:
         """Where the chunk at ``at`` ends."""
-        stop = self._matched(at)
-        if stop < 0:
-            stop = struct_end(self._data, at, CHUNK_DEPTH)
-            self._spend(_PARSE, 1)
-            if self._plain:
-                self._plain -= 1
-            elif stop - at <= _LARGEST:
-                self._keep(Structure(self._data, at))
-        self._alike = self._alike + 1 if stop - at == self._size else 0
-        self._size = stop - at
-        if self._alike >= _ALIKE and self._size <= _LARGEST and not self._plain:
+        for i, shape in enumerate(self._shapes):
+            stop = shape.match(self._data, at)
+            if stop >= 0:
+                if i:
+                    self._shapes.insert(0, self._shapes.pop(i))
+                self._spend(_MATCH + i, 1)
+                break
+        else:
+            stop = self._parsed(at)
+        if stop - at != self._size:
+            self._size, self._alike = stop - at, 0
+        self._alike += 1
+        if self._alike == _ALIKE and self._shapes and self._size <= _LARGEST:
             self._alike = 0
-            self._spend(_KEEP, 0)
+            self._spend(_KEEP_A_TEMPLATE)
             mask = Structure(self._data, at).mask
             self._template = Template(bytes(self._data[at:stop]), bytes(mask))
         return stop
 
-    def _matched(self, at: int) -> int:
-        """Where the chunk at ``at`` ends by one of the shapes, -1 where none matches."""
-        for i, shape in enumerate(self._shapes):
-            if match := shape.match(self._data, at):
-                self._spend(_MATCH + i, 1)
-                if i:
-                    self._shapes.insert(0, self._shapes.pop(i))
-                return match.end()
-        self._spend(len(self._shapes), 0)
-        return -1
-
-    def _keep(self, one: Structure) -> None:
-        self._spend(_KEEP + one.texts * _KEEP_A_TEXT, 0)
-        self._shapes.insert(0, re.compile(one.pattern, re.DOTALL))
-        del self._shapes[_SHAPES:]
+    def _parsed(self, at: int) -> int:
+        """Where the chunk at ``at`` ends, which no shape matches; it is kept as one."""
+        self._spend(_PARSE + len(self._shapes), 1)
+        stop = struct_end(self._data, at, CHUNK_DEPTH)
+        if self._plain:
+            self._plain -= 1
+        elif stop - at <= _LARGEST:
+            self._spend(_KEEP_A_SHAPE)
+            self._shapes.insert(0, Shape(Structure(self._data, at).patterns))
+            del self._shapes[_SHAPES:]
+        return stop
 
     # ---- many at once ----------------------------------------------------------------------------
 
@@ -124,8 +120,8 @@ class _Runs:
         """How many of ``most`` chunks from ``at`` on fit the template."""
         size = template.size
         most = min(most, (len(self._data) - at) // size)
-        done = self._few(template, at, min(most, _ALIKE))
-        if done < _ALIKE:
+        done = self._few(template, at, min(most, _FEW))
+        if done < _FEW:
             return done
         tiles = 1
         while rows := min(tiles, (most - done) // TILE) * TILE:

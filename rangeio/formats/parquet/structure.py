@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -16,34 +17,29 @@ TILE = 8
 _FIXED = b"\xff"  # heads, sizes, counts, stop bytes
 _NUMBER = b"\x80"  # of a varint only the continuation bit is structure
 _ANY_NUMBER = rb"[\x80-\xff]{0,9}+[\x00-\x7f]"
-_ANY_TEXT = b"(?>%s)" % b"|".join(re.escape(bytes([n])) + b".{%d}" % n for n in range(64))
 _SHORT = 16  # bytes of the longest value of fixed width
-_MOST_TEXTS = 8
 _BYTE_ARRAY = 6
 
 
 class Structure:
     """The structure of the chunk at ``at``, which was skipped already without an error.
 
-    stop: where it ends. mask: what is structure in its bytes. pattern: a regular expression of all
-    chunks that only differ in the values of numbers and in the sizes of texts. texts: how many of
-    these have any size.
+    stop: where it ends. mask: what is structure in its bytes. patterns: regular expressions of what
+    lies before, between and after its texts, whatever the values of numbers.
     """
 
     def __init__(self, data: memoryview, at: int) -> None:
         self._data = data
         self._fixed = not _of_byte_arrays(data, at)
-        self._parts: list[bytes] = []
+        self.patterns = [b""]
         self.mask = bytearray()
-        self.texts = 0
         self.stop = self._struct(at)
-        self.pattern = b"".join(self._parts)
 
     def _add(self, mask: bytes, start: int, stop: int, pattern: bytes | None = None) -> None:
         """Bytes of one mask; the pattern is their own where none is given."""
         self.mask += mask * (stop - start)
         own = re.escape(bytes(self._data[start:stop])) if pattern is None else pattern
-        self._parts.append(own)
+        self.patterns[-1] += own
 
     def _struct(self, at: int) -> int:
         while head := self._data[at]:
@@ -76,14 +72,12 @@ class Structure:
     def _text(self, at: int, stop: int, inside: bool) -> None:
         """Names and texts have many sizes; the bounds of a column of numbers have one."""
         size, first = thrift.varint(self._data, at)
-        own = self._fixed and not inside and size <= _SHORT
-        if own or size > 63 or self.texts == _MOST_TEXTS:
+        if self._fixed and not inside and size <= _SHORT:
             self._add(_FIXED, at, first)
             self._add(b"\0", first, stop, b".{%d}" % size)
         else:
-            self.texts += 1
             self.mask += _FIXED * (first - at) + bytes(size)
-            self._parts.append(_ANY_TEXT)
+            self.patterns.append(b"")
 
 
 def _of_byte_arrays(data: memoryview, at: int) -> bool:
@@ -121,3 +115,25 @@ class Template:
         if not flat.view(np.uint64).any():
             return len(flat) // self.size
         return int((flat != 0).argmax()) // self.size
+
+
+class Shape:
+    """A chunk whose like may differ from it in the sizes of numbers and texts."""
+
+    def __init__(self, patterns: Sequence[bytes]) -> None:
+        self._first, *self._others = [re.compile(one, re.DOTALL).match for one in patterns]
+
+    def match(self, data: memoryview, at: int) -> int:
+        """Where the chunk of this structure ends that begins at ``at``, -1 where there is none."""
+        found = self._first(data, at)
+        for after in self._others:
+            if found is None:
+                return -1
+            at = found.end()
+            if at == len(data):
+                return -1
+            size, at = (data[at], at + 1) if data[at] < 128 else thrift.varint(data, at)
+            if size > len(data) - at:
+                return -1
+            found = after(data, at + size)
+        return -1 if found is None else found.end()

@@ -9,7 +9,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from rangeio.errors import RangeIOError, RequestError
+from rangeio.formats.parquet.arrowschema import serialized
 from rangeio.formats.parquet.outlet import Outlet, footer_of
+from rangeio.formats.parquet.views import without_views
 from rangeio.formats.parquet.writeroptions import ParquetOptions, arrow_words, empty_file
 
 ROWS = 1 << 20
@@ -32,7 +34,8 @@ class ParquetEncoder:
         out: Callable[[memoryview], None],
         rows: int | None,
     ) -> None:
-        self._schema = schema
+        self._schema = without_views(schema)
+        self._cast = self._schema is not schema
         self._extend: Callable[[bytes], bytes] | None = None
         self._most = options.row_group_size or ROWS
         self._budget = None if options.row_group_size else GROUP
@@ -40,13 +43,18 @@ class ParquetEncoder:
         self._joined: list[pa.Table] = []
         self._rows = self._bytes = 0
         self._outlet = Outlet(out)
-        with _refusing():
-            words = arrow_words(
-                options, schema, min(self._most, self._most if rows is None else rows)
-            )
+        with _refusing(self._outlet):
+            group = min(self._most, self._most if rows is None else rows)
+            words = arrow_words(options, self._schema, group)
             if options.flatbuffer_footer:
-                self._extend = _extension(schema)
-            self._writer = pq.ParquetWriter(self._outlet, schema, **words)
+                self._extend = _extension(self._schema)
+            stored = {}
+            if self._cast and options.store_schema:
+                words["store_schema"] = False
+                stored["ARROW:schema"] = serialized(list(schema))
+            self._writer = pq.ParquetWriter(self._outlet, self._schema, **words)
+            if stored:
+                self._writer.add_key_value_metadata(stored)
 
     def write(self, table: pa.Table) -> None:
         """Append rows; those that fill row groups are encoded at once."""
@@ -67,7 +75,7 @@ class ParquetEncoder:
         self._flush()
         if self._extend is not None:
             self._outlet.hold()
-        with _refusing():
+        with _refusing(self._outlet):
             self._writer.close()
         if self._extend is not None:
             self._outlet.replace_footer(self._extend)
@@ -94,18 +102,22 @@ class ParquetEncoder:
         self._joined, self._loose = [], []
         rows, self._rows, self._bytes = self._rows, 0, 0
         if rows:
-            with _refusing():
-                self._writer.write_table(pa.concat_tables(held), row_group_size=rows)
+            with _refusing(self._outlet):
+                table = pa.concat_tables(held)
+                table = table.cast(self._schema) if self._cast else table
+                self._writer.write_table(table, row_group_size=rows)
 
 
 @contextmanager
-def _refusing() -> Iterator[None]:
+def _refusing(outlet: Outlet) -> Iterator[None]:
     """What pyarrow refuses becomes a RequestError; what taking its bytes raised stays as it is."""
     try:
         yield
     except RangeIOError:
         raise
-    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+    except (pa.ArrowException, OSError, TypeError, ValueError, OverflowError) as error:
+        if error is outlet.failed:
+            raise
         raise RequestError(f"this cannot be written as Parquet: {error}") from error
 
 

@@ -6,7 +6,7 @@ import enum
 from dataclasses import dataclass
 
 from rangeio.codecs.thrift import BINARY, BYTE, FALSE, I32, STRUCT, TRUE, Struct, Tagged
-from rangeio.errors import Corrupt, RequestError
+from rangeio.errors import RequestError
 from rangeio.formats.parquet.flatbuffer import buffers
 from rangeio.formats.parquet.flatbuffer.buffers import Table
 
@@ -81,6 +81,8 @@ NUMBERS = {
     Logical.VARIANT: ((0, buffers.I8),),
     Logical.GEOGRAPHY: ((1, buffers.I8),),
 }
+UNIT = 1
+"""Slot of the unit of times."""
 CRS = 0
 """Slot of the coordinate reference system."""
 _BITS = 8  # an Int is of so many where it does not say
@@ -100,8 +102,6 @@ def read(kind: Logical, table: Table, settled: bool) -> Annotation:
         numbers = (_BITS, numbers[1])
     elif kind is Logical.VARIANT and not table.has(0):
         numbers = ()
-    elif kind in (Logical.TIME, Logical.TIMESTAMP) and not 0 <= numbers[1] <= 2:
-        raise Corrupt(f"no unit of time has the number {numbers[1]}")
     crs = table.raw(CRS) if kind in (Logical.GEOMETRY, Logical.GEOGRAPHY) else None
     return Annotation(kind, numbers, None if crs is None else bytes(crs))
 

@@ -19,6 +19,8 @@ from rangeio.formats.parquet.flatbuffer.slots import Bloom, Chunk, Meta, Revisio
 PLAIN, PLAIN_DICTIONARY, RLE, RLE_DICTIONARY = 0, 2, 3, 8
 DATA_PAGE, DICTIONARY_PAGE, DATA_PAGE_V2 = 0, 2, 3
 
+_BY_COLUMN_KEY = 2  # of the union ColumnCryptoMetaData, here and in Thrift; 1 is by the footer's
+
 
 @dataclass(frozen=True, slots=True)
 class Context:
@@ -40,23 +42,21 @@ def column_chunk(table: Table, context: Context) -> bytes:
     out = Struct({2: (I64, 0)})
     meta = table.table(Chunk.METADATA)
     crypto = table.number(Chunk.CRYPTO, U8)
+    if meta is None and not crypto:
+        raise Corrupt("a column chunk without metadata")
     if meta is not None:
         out[3] = (STRUCT, _metadata(meta, context))
     if crypto:
+        if crypto > _BY_COLUMN_KEY or table.table(Chunk.CRYPTO + 1) is None:
+            raise Corrupt("a column chunk whose encryption is none that is known")
         out[8] = (STRUCT, _crypto(crypto, context.path))
-    hidden = table.raw(Chunk.ENCRYPTED_METADATA)
-    if hidden is not None:
-        out[9] = (BINARY, bytes(hidden))
-    if meta is None and not crypto:
-        raise Corrupt("a column chunk without metadata")
     return thrift.write(out)
 
 
 def _crypto(member: int, path: list[bytes]) -> Struct:
-    """The union ColumnCryptoMetaData: 1 by the footer's key, 2 by the column's."""
-    if member == 1:
-        return Struct({1: (STRUCT, Struct())})
-    return Struct({2: (STRUCT, Struct({1: (LIST, (BINARY, path))}))})
+    """The union ColumnCryptoMetaData."""
+    key = Struct({1: (LIST, (BINARY, path))}) if member == _BY_COLUMN_KEY else Struct()
+    return Struct({member: (STRUCT, key)})
 
 
 def _metadata(meta: Table, context: Context) -> Struct:
@@ -70,7 +70,7 @@ def _metadata(meta: Table, context: Context) -> Struct:
     out[7] = (I64, _natural(meta.number(Meta.COMPRESSED, buffers.I64)))
     # The proposal's own writer leaves the position out where the row group begins with the page.
     page = meta.number(Meta.DATA_PAGE, buffers.I64, context.start)
-    if not page and meta.number(Meta.COMPRESSED, buffers.I64):
+    if not page and not meta.has(Meta.DATA_PAGE) and out.integer(7):
         raise Corrupt("a column chunk that begins nowhere")
     out[9] = (I64, _natural(page))
     for field, slot in ((10, Meta.INDEX_PAGE), (11, Meta.DICTIONARY_PAGE)):

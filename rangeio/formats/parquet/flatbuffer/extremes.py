@@ -1,9 +1,13 @@
 """The bounds in Statistics: as integers of fixed size, of byte arrays what begins alike apart.
 
 Numbers are kept as they are in Thrift, in ``lo4`` (INT32, FLOAT), ``lo8`` (INT64, DOUBLE) or both
-(INT96). Of byte arrays the bytes that both bounds begin with are the prefix; up to 16 bytes that
-follow are, most significant first and zero behind, in ``hi8`` and ``lo8``. A length below zero says
-that the bound is not known to be a value.
+(INT96). Of byte arrays the bytes that both bounds begin with are the prefix; what follows is in
+``hi8`` and ``lo8``, big-endian, zero-padded. A length below zero says that the bound is not known to
+be a value.
+
+The schema does not say on which side the zeros are, nor, in so many words, which half comes first.
+So what is written leaves a byte free, and what is read has to mean the same in every way that a
+writer could have taken it. Written are the first bytes in ``hi8``, and zeros behind.
 """
 
 from __future__ import annotations
@@ -13,8 +17,10 @@ from dataclasses import dataclass
 from rangeio.formats.parquet.flatbuffer.annotation import Logical
 from rangeio.formats.parquet.leaf import Physical
 
-SUFFIX = 16
-"""Bytes kept of what follows the prefix."""
+ROOM = 16
+"""Bytes that there is room for behind the prefix."""
+SUFFIX = ROOM - 1
+"""Bytes written of what follows the prefix: the byte left free tells how the others lie."""
 LONGEST_PREFIX = 256
 """Bytes of a prefix that is written or looked at; see ``FOLD``: chunks could all refer to one."""
 
@@ -124,7 +130,7 @@ def _suffix(value: Value, start: int, kind: Kind, *, up: bool) -> Packed | None:
         if kind.decimal or cut is None:
             return None
         data, exact = cut, False
-    padded = data.ljust(SUFFIX, b"\0")
+    padded = data.ljust(ROOM, b"\0")
     hi8, lo8 = int.from_bytes(padded[:8], "big"), int.from_bytes(padded[8:], "big")
     return Packed(0, lo8, hi8, len(data) if exact else -len(data))
 
@@ -144,8 +150,8 @@ def _raised(data: bytes) -> bytes | None:
 def unpacked(kind: Kind, bound: Packed, prefix: bytes) -> Value | None:
     """A bound as Thrift has it; None where it is not certain to be one.
 
-    Byte arrays are read only where they are spelled as above. Writers of before put up to 4 bytes
-    into ``lo4``, and let an upper bound of 255s wrap around.
+    Writers of before put up to 4 bytes of suffix into ``lo4``, and let an upper bound of 255s wrap
+    around to zero; of these none is taken.
     """
     size = abs(bound.length)
     if not kind.ordered:
@@ -156,12 +162,24 @@ def unpacked(kind: Kind, bound: Packed, prefix: bytes) -> Value | None:
         lo4 = b"" if kind.physical in _EIGHT else bound.lo4.to_bytes(4, "little")
         lo8 = b"" if kind.physical in _FOUR else bound.lo8.to_bytes(8, "little")
         return Value(lo4 + lo8, bound.length > 0)
-    padded = bound.hi8.to_bytes(8, "big") + bound.lo8.to_bytes(8, "big")
-    told = bound.lo4 == 0 and size <= SUFFIX and not any(padded[size:])
-    wrapped = bound.length < 0 and not any(padded)
-    if not told or wrapped or _cut(kind, bound.length, len(prefix)):
+    wrapped = bound.length < 0 and not bound.hi8 and not bound.lo8
+    meanings = _meanings(bound, size)
+    if bound.lo4 or wrapped or len(meanings) != 1 or _cut(kind, bound.length, len(prefix)):
         return None
-    return Value(prefix + padded[:size], bound.length >= 0)
+    return Value(prefix + meanings.pop(), bound.length >= 0)
+
+
+def _meanings(bound: Packed, size: int) -> set[bytes]:
+    """What the suffix of ``size`` bytes can be: either half first, zeros behind or in front."""
+    hi, lo = bound.hi8.to_bytes(8, "big"), bound.lo8.to_bytes(8, "big")
+    free = ROOM - size
+    found = set[bytes]()
+    for data in (hi + lo, lo + hi) if free >= 0 else ():
+        if not any(data[size:]):
+            found.add(data[:size])
+        if not any(data[:free]):
+            found.add(data[free:])
+    return found
 
 
 def _cut(kind: Kind, length: int, prefix: int) -> bool:
@@ -170,4 +188,4 @@ def _cut(kind: Kind, length: int, prefix: int) -> bool:
         return False
     if kind.physical == Physical.FIXED_LEN_BYTE_ARRAY:
         return prefix + abs(length) != kind.type_length
-    return length == -SUFFIX
+    return length <= -SUFFIX

@@ -24,6 +24,7 @@ path) is told again for each of them, and a hostile footer could let all refer t
 _SMALLEST = 12  # bytes of an element: its place in the vector, a table, where its name is
 _PARAMETERS = [*annotation.NUMBERS, Logical.GEOMETRY]
 _BYTE, _UBYTE, _INT = np.dtype("<i1"), np.dtype("<u1"), np.dtype("<i4")
+_NANOSECONDS = 2
 _SEPARATED = 5  # bytes that a name takes in a path, besides its own
 
 
@@ -85,6 +86,10 @@ class FlatSchema:
         parameters = np.flatnonzero(np.isin(kinds, _PARAMETERS))
         members = Tables(self._whole, self._at[parameters]).follow(self.revision.logical + 1)
         Tables(self._whole, members)
+        timed = members[np.isin(kinds[parameters], [Logical.TIME, Logical.TIMESTAMP])]
+        units = Tables(self._whole, timed).numbers(annotation.UNIT, _UBYTE)
+        if int(units.max(initial=0)) > _NANOSECONDS:
+            raise Corrupt(f"no unit of time has the number {units.max()}")
         places = members[np.isin(kinds[parameters], [Logical.GEOMETRY, Logical.GEOGRAPHY])]
         told = Tables(self._whole, places).has(annotation.CRS)
         sizes = Tables(self._whole, places[told]).spans(annotation.CRS)[1]

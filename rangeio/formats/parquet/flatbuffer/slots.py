@@ -49,7 +49,6 @@ class Chunk(enum.IntEnum):
 
     METADATA = 0
     CRYPTO = 1
-    ENCRYPTED_METADATA = 3
 
 
 class Meta(enum.IntEnum):
