@@ -150,7 +150,8 @@ class Within:
         statistics = known.get(self.path, _UNKNOWN)
         result = self._numbers(statistics) if statistics.numbers(self.kind) else Outcome(0)
         if statistics.nans(self.kind):
-            result |= Outcome.TRUE if self.nan else Outcome.FALSE
+            # In a list of values Arrow finds a NaN only by its very bits.
+            result |= Outcome.TRUE | Outcome.FALSE if self.nan else Outcome.FALSE
         return _with_nulls(result, statistics, self.null)
 
     def _numbers(self, statistics: Statistics) -> Outcome:

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import TypeAlias
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -46,6 +45,7 @@ from rangeio.literal import (
     rounded,
     scalar_of,
 )
+from rangeio.picking import filtered
 from rangeio.schema import Column, Schema
 from rangeio.select import one_of
 from rangeio.statistics import Answer, Outcome, Statistics, equals
@@ -124,13 +124,7 @@ class Predicate:
 
     def filter(self, table: pa.Table) -> pa.Table:
         """The rows that match, in order."""
-        mask = self.mask(table)
-        try:
-            return table.filter(mask)
-        except pa.ArrowNotImplementedError:  # some types, string views say, are only ever sliced
-            edges = np.flatnonzero(np.diff(np.asarray(mask), prepend=False, append=False))
-            runs = [table.slice(a, b - a) for a, b in edges.reshape(-1, 2).tolist()]
-            return pa.concat_tables([*runs, table.slice(0, 0)])
+        return filtered(table, self.mask(table))
 
     def __str__(self) -> str:
         return str(self.expression)

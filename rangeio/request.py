@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from rangeio.errors import BadRows
+from rangeio.picking import taken
 from rangeio.plan import Rows
 
 Numbers: TypeAlias = npt.NDArray[np.int64]
@@ -48,7 +49,7 @@ class RowSelection:
 
     def arranged(self, table: pa.Table) -> pa.Table:
         """The table of ``rows``, brought into the asked order with its duplicates."""
-        return table if self.take is None else table.take(pa.array(self.take))
+        return table if self.take is None else taken(table, self.take)
 
 
 def rows_of(rows: RowWords | None, num_rows: int) -> RowSelection:

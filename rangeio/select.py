@@ -271,7 +271,9 @@ def _aliases(column: Column) -> list[tuple[str, Column]]:
     to the item, or nowhere new. Taken where nothing has the name itself."""
     if pa.types.is_map(column.type):
         return [("key_value", column), ("entries", column), ("map", column)]
-    return [pair for c in _items(column) for pair in (("list", column), ("element", c), ("item", c))]
+    return [
+        pair for c in _items(column) for pair in (("list", column), ("element", c), ("item", c))
+    ]
 
 
 def _paths(column: Column, path: Path) -> Iterator[tuple[Path, Column]]:

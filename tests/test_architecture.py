@@ -11,7 +11,7 @@ HOUSE = ROOT / "rangeio"
 FILES = sorted(HOUSE.rglob("*.py"))
 TREES = {path: ast.parse(path.read_text(), str(path)) for path in FILES}
 
-WORDS = ("errors", "ranges", "steps", "schema", "plan")
+WORDS = ("errors", "ranges", "steps", "schema", "plan", "picking")
 FILTERS = ("literal", "statistics", "condition", "expression", "predicate")
 PURE = (*WORDS, *FILTERS, "select", "request", "explanation", "codecs")
 BELOW = (*PURE, "environment", "formats", "stores", "transport", "engine")

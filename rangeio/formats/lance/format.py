@@ -15,6 +15,7 @@ from rangeio.formats.lance.metadata import Metadata
 from rangeio.formats.lance.opening import learnt, opened
 from rangeio.formats.lance.pages import LanceMeta, Pages, physical
 from rangeio.formats.lance.table import SPARING, LanceTable
+from rangeio.picking import rebased
 from rangeio.plan import DecodeUnit, Piece, Plan, Query, Rows, SharedLoad
 from rangeio.ranges import ByteRange, CostModel, hull
 from rangeio.schema import Column, ColumnId, Schema
@@ -107,13 +108,7 @@ class Lance:
         self, field: Column, rows: Rows, leaves: Mapping[ColumnId, Sequence[Piece]]
     ) -> pa.Array | pa.ChunkedArray:
         """The rows of one top-level field."""
-        found = _pages(field).assemble(field, rows, leaves)
-        if not _piled(field.type):
-            return found
-        # Arrow takes and filters wrong rows out of a slice of such lists; whole, it does not.
-        if isinstance(found, pa.ChunkedArray):
-            return pa.chunked_array([pa.concat_arrays([one]) for one in found.chunks], found.type)
-        return pa.concat_arrays([found])
+        return rebased(_pages(field).assemble(field, rows, leaves))
 
     def pages(self, meta: LanceMeta) -> Sequence[PageInfo]:
         """The pages of one physical column; below a list of 2.0, ``rows`` counts items."""
@@ -197,12 +192,3 @@ def _disagrees(meta: LanceMeta, descriptor: Descriptor, offset: int) -> Corrupt:
         f"{descriptor.rows}",
         offset=offset,
     )
-
-
-def _piled(kind: pa.DataType) -> bool:
-    """Whether fixed-size lists lie right inside one another, anywhere below."""
-    if isinstance(kind, pa.BaseExtensionType):
-        return _piled(kind.storage_type)
-    below = [kind.field(i).type for i in range(kind.num_fields)]
-    fixed = pa.types.is_fixed_size_list
-    return (fixed(kind) and fixed(kind.value_type)) or any(_piled(one) for one in below)

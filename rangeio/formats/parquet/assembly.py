@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from rangeio.errors import Corrupt
 from rangeio.formats.parquet.decoding import Decoded
+from rangeio.picking import rebased, sliced, taken
 from rangeio.plan import Piece, Rows
 from rangeio.schema import Column, ColumnId
 
@@ -33,24 +34,25 @@ def assembled(
     for (start, stop), data in mine:
         wanted = rows.within(start, stop)
         if wanted.count:
-            chunks += _cut(data, data.arrays[field.id], wanted)
+            chunks += _cut(data, data.arrays[field.id], wanted, field.name)
     found = pa.chunked_array(chunks, field.type)
     if len(found) != rows.count:
         raise Corrupt(f"{field.id.name!r}: {len(found)} rows were read of {rows.count}")
     return found
 
 
-def _cut(data: Decoded, array: pa.ChunkedArray, wanted: Rows) -> list[pa.Array]:
+def _cut(data: Decoded, array: pa.ChunkedArray, wanted: Rows, field: str) -> list[pa.Array]:
     """The wanted rows of what was decoded."""
     if wanted == data.rows:
         return list(array.chunks)
+    table = pa.Table.from_arrays([array], names=[field])
     starts = _places(data.rows, wanted)
     sizes = wanted.stops - wanted.starts
     if len(starts) <= _SLICES:
-        runs = zip(starts.tolist(), sizes.tolist(), strict=True)
-        return [chunk for start, size in runs for chunk in array.slice(start, size).chunks]
-    indices = Rows(starts, starts + sizes).array()
-    return list(array.take(pa.array(indices)).chunks)
+        found = sliced(table, starts, sizes)
+    else:
+        found = taken(table, Rows(starts, starts + sizes).array())
+    return list(rebased(found.column(0)).chunks)
 
 
 def _places(held: Rows, wanted: Rows) -> npt.NDArray[np.int64]:

@@ -227,14 +227,14 @@ def _column(field: pa.Field, own: ColumnId, declared: bool, leaves: Iterator[int
     below = _children(field.type)
     metadata = field.metadata or {}
     if not below:
-        return Column(
-            own, field.type, field.nullable, declared, (), metadata, payload=next(leaves)
-        )
+        return Column(own, field.type, field.nullable, declared, (), metadata, payload=next(leaves))
     children = []
     for child in below:
         told = (child.metadata or {}).get(b"PARQUET:field_id")
         unique_id = int(told) if told is not None and told.isdigit() else own.unique_id
-        children.append(_column(child, ColumnId(unique_id, (*own.path, child.name)), declared, leaves))
+        children.append(
+            _column(child, ColumnId(unique_id, (*own.path, child.name)), declared, leaves)
+        )
     return Column(own, field.type, field.nullable, declared, tuple(children), metadata)
 
 

@@ -82,9 +82,7 @@ def _read(source: pa.NativeFile, data: bytes, *, threads: bool) -> pa.Table:
         return file.read(use_threads=threads)
 
 
-def _paged(
-    unit: DecodeUnit, args: Paged, metas: Metas, views: Sequence[memoryview]
-) -> Decoded:
+def _paged(unit: DecodeUnit, args: Paged, metas: Metas, views: Sequence[memoryview]) -> Decoded:
     """Chosen pages, laid out as a file of their own."""
     own = [metas[leaf.id] for leaf in args.field.leaves()]
     trunk, origin = own[0].trunk, own[0].origin

@@ -23,7 +23,6 @@ from rangeio.statistics import Statistics
 from rangeio.steps import Steps
 
 
-
 class Parquet:
     """Reads Parquet files; encrypted columns are refused by name."""
 

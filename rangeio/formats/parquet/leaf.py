@@ -1,4 +1,4 @@
-"""A leaf of a Parquet schema, and what a column's metadata is: its chunks, row group by row group."""
+"""A leaf of a Parquet schema, and its metadata: its chunks, row group by row group."""
 
 from __future__ import annotations
 

@@ -26,9 +26,7 @@ _META = {1: Fact.PHYSICAL, 4: Fact.CODEC, 5: Fact.VALUES, 6: Fact.UNCOMPRESSED} 
 _ENCRYPTED, _ABSENT, _ELSEWHERE = 1, 2, 4
 
 
-def metas_of(
-    table: ParquetTable, columns: Sequence[Column]
-) -> Mapping[ColumnId, ParquetMeta]:
+def metas_of(table: ParquetTable, columns: Sequence[Column]) -> Mapping[ColumnId, ParquetMeta]:
     """The metadata of leaves. Raises Unsupported for encrypted ones, by name."""
     footer, made = table.footer, table.columns
     groups = range(len(footer.group_rows))
@@ -52,9 +50,7 @@ def _ordinal(column: Column) -> int:
     return column.payload
 
 
-def facts_of(
-    chunks: Sequence[bytes], *, kernels: native.Kernels | None = native.kernels
-) -> Facts:
+def facts_of(chunks: Sequence[bytes], *, kernels: native.Kernels | None = native.kernels) -> Facts:
     """The facts of ColumnChunk structs, (chunks, Fact). Raises Corrupt."""
     out = np.empty((len(chunks), len(Fact)), np.int64)
     if kernels is None:

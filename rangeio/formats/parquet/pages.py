@@ -35,7 +35,7 @@ class Picked:
 def indexed(
     wanted: Sequence[tuple[ParquetMeta, int]], size: int
 ) -> Steps[dict[tuple[int, int], OffsetIndex]]:
-    """The offset indexes of (leaf, row group), in one need; those that make no sense are left out."""
+    """The offset indexes of (leaf, row group), in one need; senseless ones are left out."""
     places = []
     for meta, group in wanted:
         start = meta.fact(group, Fact.OFFSET_INDEX)

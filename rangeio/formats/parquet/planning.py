@@ -54,9 +54,7 @@ class _Job:
         return [chunk_range(self.metas[c.id], group, size, writer) for c in field.leaves()]
 
 
-def plan(
-    table: ParquetTable, metas: Mapping[ColumnId, ParquetMeta], query: Query
-) -> Steps[Plan]:
+def plan(table: ParquetTable, metas: Mapping[ColumnId, ParquetMeta], query: Query) -> Steps[Plan]:
     """The units of a query, by row and then by column."""
     rows, pruned, indexes = query.rows, tuple[str, ...](), {}
     if query.predicate is not None and rows.count:

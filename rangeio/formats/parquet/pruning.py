@@ -73,8 +73,8 @@ def _doubtful(search: Search, groups: Sequence[int]) -> tuple[dict[int, Known], 
         if answer is Answer.MAYBE:
             doubtful[group] = known
         elif answer is Answer.NEVER:
-            needless = search.never({})
-            why[group] = "no row can match" if needless else f"statistics of {search.blamed(known)}"
+            blamed = search.blamed(known)
+            why[group] = f"statistics of {blamed}" if blamed else "the filter matches no row"
     return doubtful, why
 
 

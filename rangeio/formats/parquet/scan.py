@@ -37,17 +37,22 @@ def scan(data: memoryview) -> Layout:
 
     Linear in time; takes less than 14 bytes for each byte of the footer. Raises Corrupt.
     """
+    _sized(data)
     return walk(bytes(data), in_turn)
 
 
 def walk(data: Buffer, chunks: Chunks) -> Layout:
     """As :func:`scan`, with the chunks of a row group walked by ``chunks``."""
-    if not 0 < len(data) <= _INT32:
-        raise Corrupt(f"a footer of {len(data)} bytes")
+    _sized(data)
     try:
         return _Walk(data, chunks).layout()
     except IndexError:
         raise Corrupt("the footer ends before its last byte", offset=len(data)) from None
+
+
+def _sized(data: Buffer) -> None:
+    if not 0 < len(data) <= _INT32:
+        raise Corrupt(f"a footer of {len(data)} bytes")
 
 
 def in_turn(data: Buffer, at: int, places: Places) -> int:
@@ -234,6 +239,8 @@ def elements(data: Buffer, at: int, kind: int) -> tuple[npt.NDArray[np.int32], i
     ``at``, ``kind``: the value of field 2 of a FileMetaData, and its type.
     """
     count, at = structs(data, at, kind, 3)
+    if not count:
+        raise Corrupt("a schema without elements", offset=at)
     table = np.empty((count, 9), np.int32)
     out = table.data.cast("B")
     to_come, leaves = 1, 0
@@ -247,7 +254,7 @@ def elements(data: Buffer, at: int, kind: int) -> tuple[npt.NDArray[np.int32], i
         to_come += children - 1
         if to_come < 1 and i < count - 1:
             raise Corrupt("a schema of more elements than its groups have room for", offset=at)
-    if to_come or not count:
+    if to_come:
         raise Corrupt("a schema of fewer elements than its groups have room for", offset=at)
     return table, leaves, at
 

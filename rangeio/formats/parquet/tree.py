@@ -1,4 +1,4 @@
-"""The tree of schema elements, as arrays: which are top-level fields, and which leaves they have."""
+"""The tree of schema elements, as arrays: the top-level fields, and which leaves they have."""
 
 from __future__ import annotations
 

@@ -2,8 +2,8 @@
 
 Numbers are kept as they are in Thrift, in ``lo4`` (INT32, FLOAT), ``lo8`` (INT64, DOUBLE) or both
 (INT96). Of byte arrays the bytes that both bounds begin with are the prefix; what follows is in
-``hi8`` and ``lo8``, big-endian, zero-padded. A length below zero says that the bound is not known to
-be a value.
+``hi8`` and ``lo8``, big-endian, zero-padded. A length below zero says that the bound is not known
+to be a value.
 
 The schema does not say on which side the zeros are, nor, in so many words, which half comes first.
 So what is written leaves a byte free, and what is read has to mean the same in every way that a
@@ -188,4 +188,4 @@ def _cut(kind: Kind, length: int, prefix: int) -> bool:
         return False
     if kind.physical == Physical.FIXED_LEN_BYTE_ARRAY:
         return prefix + abs(length) != kind.type_length
-    return length <= -SUFFIX
+    return length < 0
