@@ -7,13 +7,16 @@ import functools
 import operator
 from decimal import Decimal
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
+import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
+from rangeio.literal import order_of
 from rangeio.predicate import Answer, Statistics, parse
 from rangeio.schema import Column, ColumnId, Schema
 
@@ -204,6 +207,8 @@ def statistics(draw, values: pa.ChunkedArray, name: str) -> Statistics | None:
             (pa.scalar(one, values.type) for one in (low, high)) if name in KINDS else (low, high)
         )
     maybe = st.integers(0, 4).map(bool)
+    held = {repr(order_of(v, values.type)) for v in plain}
+    forgotten = draw(st.integers(1, 3))
     return Statistics(
         min=low if draw(maybe) else None,
         max=high if draw(maybe) else None,
@@ -212,6 +217,9 @@ def statistics(draw, values: pa.ChunkedArray, name: str) -> Statistics | None:
         nan_count=nans if draw(maybe) else None,
         min_exact=exact,
         max_exact=exact,
+        lacks=None
+        if forgotten == 1
+        else lambda order: repr(order) not in held and len(repr(order)) % forgotten > 0,
     )
 
 
@@ -288,3 +296,133 @@ def test_an_expression_is_applied_as_it_is_and_pruned_by_what_can_be_read(data, 
     numbered = table.append_column("row", pa.array(range(table.num_rows), pa.int64()))
     found = numbered.filter(expression)["row"].to_pylist()
     assert predicate.filter(numbered)["row"].to_pylist() == found
+
+
+def test_a_struct_is_filtered_by_whatever_lies_beside():
+    """Of an extension inside a struct Arrow makes no empty array."""
+    ids = pa.ExtensionArray.from_storage(pa.uuid(), pa.array([b"a" * 16, b"b" * 16], pa.binary(16)))
+    table = pa.table({"s": pa.StructArray.from_arrays([ids, pa.array([1, 2])], ["id", "n"])})
+    predicate = parse([("s.n", "==", 2)], schema_of(table))
+    assert predicate.mask(table).to_pylist() == [False, True]
+
+
+# ---- values that are known to be absent ----------------------------------------------------------
+
+EMPTY = pa.table({name: pa.array([], kind) for name, (kind, _) in KINDS.items()})
+NAN, F = float("nan"), pc.field
+
+
+@pytest.mark.parametrize(
+    ("filters", "probes"),
+    [
+        ([("i8", "==", 3)], {"i8": [3]}),
+        ([("i8", "!=", 3)], {}),
+        ([("i8", "==", 3.5)], {}),
+        ([("i8", "<=", 3), ("s", "is null")], {}),
+        ([("s", "=", "é")], {"s": ["é".encode()]}),
+        ([("s", "in", ["b", "a", "b"])], {"s": [b"a", b"b"]}),
+        ([("s", "not in", ["b", "a"])], {}),
+        ([("i8", "==", 3), ("b", "in", [b""])], {"i8": [3], "b": [b""]}),
+        ([[("i8", "==", 3)], [("i8", "in", [3, 1])]], {"i8": [3, 1]}),
+        ([("f64", "==", 0.0)], {"f64": [0.0, -0.0]}),
+        ([("f64", "in", [-0.0, NAN, 1.5])], {"f64": [0.0, -0.0, 1.5]}),
+        ([("f64", "==", NAN)], {}),
+        ([("f32", "in", [0.1])], {"f32": [float(pa.scalar(0.1, pa.float32()).as_py())]}),
+        ([("dec", "==", Decimal("1.25"))], {"dec": [125]}),
+        ([("ts", "==", INSTANT)], {"ts": [1577836800000000]}),
+        ([("day", "in", [INSTANT.date()])], {"day": [18262]}),
+        (~(F("i8") != 3), {"i8": [3]}),
+        (~(F("i8") == 3), {}),
+        (~((F("i8") != 3) & ~F("s").isin(["a"])), {"i8": [3], "s": [b"a"]}),
+        (F("i8") * 2 == 6, {}),
+    ],
+)
+def test_probes_are_the_values_that_rows_must_hold_to_match(filters, probes):
+    found = parse(filters, schema_of(EMPTY)).probes()
+    assert {path: list(map(repr, values)) for path, values in found.items()} == {
+        (name,): list(map(repr, values)) for name, values in probes.items()
+    }
+
+
+@settings(max_examples=150, deadline=None)
+@given(tables(), DNF)
+def test_what_matches_an_equality_is_among_the_probes(table, filters):
+    """Of each condition: where every probe is absent, only NaN and nulls can be there to match."""
+    for condition in (c for group in filters for c in group):
+        predicate = parse(condition, schema_of(table))
+        for path, values in predicate.probes().items():
+            column = table["d"].cast(pa.string()) if path == ("d",) else leaf(table, path)
+            matching = column.filter(predicate.mask(table)).to_pylist()
+            held = {repr(order_of(v, column.type)) for v in matching if v == v}
+            assert held <= set(map(repr, values))
+
+
+def answer(filters, **known) -> Answer:
+    predicate = parse(filters, schema_of(EMPTY))
+    return predicate.keep({(name,): one for name, one in known.items()})
+
+
+def absent(*orders) -> Statistics:
+    return Statistics(null_count=0, rows=4, lacks=lambda one: repr(one) in map(repr, orders))
+
+
+def test_a_value_that_is_absent_decides_equalities_and_nothing_else():
+    assert answer([("i8", "==", 3)], i8=absent(3)) is Answer.NEVER
+    assert answer([("i8", "==", 2)], i8=absent(3)) is Answer.MAYBE
+    assert answer([("i8", "!=", 3)], i8=absent(3)) is Answer.ALWAYS
+    assert answer([("i8", "<=", 3)], i8=absent(3)) is Answer.MAYBE
+    assert answer([("i8", "in", [3, 4])], i8=absent(3)) is Answer.MAYBE
+    assert answer([("i8", "in", [3, 4])], i8=absent(3, 4)) is Answer.NEVER
+    assert answer([("i8", "not in", [3, 4])], i8=absent(3, 4)) is Answer.ALWAYS
+    assert answer([[("i8", "==", 3)], [("s", "==", "a")]], i8=absent(3)) is Answer.MAYBE
+    bounded = Statistics(min=0, max=3, null_count=0, rows=4, lacks=absent(3).lacks)
+    assert answer([("i8", "in", [3, 4, 5])], i8=bounded) is Answer.NEVER
+
+
+def test_a_zero_is_absent_when_both_of_its_signs_are():
+    known = absent(0.0, 1.5)
+    assert answer([("f32", "==", 0.0)], f32=known) is Answer.MAYBE
+    assert answer([("f32", "==", 1.5)], f32=known) is Answer.NEVER
+    assert answer([("f32", "!=", 1.5)], f32=known) is Answer.ALWAYS
+    sure = {"null_count": 0, "nan_count": 0, "rows": 4}
+    assert answer([("f32", "==", 0)], f32=Statistics(**sure, lacks=absent(0.0).lacks)) is (
+        Answer.MAYBE
+    )
+    both = Statistics(**sure, lacks=absent(0.0, -0.0).lacks)
+    assert answer([("f32", "==", 0)], f32=both) is Answer.NEVER
+    assert answer([("f32", "in", [-0.0])], f32=both) is Answer.NEVER
+    unsure = Statistics(null_count=0, rows=4, lacks=absent(0.0, -0.0).lacks)
+    assert answer([("f32", "in", [-0.0])], f32=unsure) is Answer.NEVER
+    assert answer([("f32", "in", [-0.0, NAN])], f32=unsure) is Answer.MAYBE
+
+
+def test_where_all_is_nan_no_number_matches():
+    for nulls in (0, 2):
+        known = Statistics(null_count=nulls, nan_count=4, rows=4 + nulls)
+        for op in ("==", "<", "<=", ">", ">="):
+            assert answer([("f64", op, 1.5)], f64=known) is Answer.NEVER
+        assert answer([("f64", "in", [1.5])], f64=known) is Answer.NEVER
+        always = Answer.MAYBE if nulls else Answer.ALWAYS
+        assert answer([("f64", "!=", 1.5)], f64=known) is always
+        assert answer([("f64", "in", [NAN])], f64=known) is Answer.MAYBE, "which NaN?"
+    some = Statistics(null_count=0, nan_count=3, rows=4)
+    assert answer([("f64", "<", 1.5)], f64=some) is Answer.MAYBE
+
+
+def test_a_list_with_a_nan_does_not_find_every_nan():
+    odd = pa.array(np.array([0xFFC00000, 0x7FC00001], "u4").view("f4"), from_pandas=False)
+    table = pa.table({"f32": odd})
+    for condition in (("f32", "in", [NAN]), ("f32", "not in", [NAN]), ("f32", "in", [1.5, NAN])):
+        for bounds in ({}, {"min": 1.5, "max": 1.5}, {"nan_count": 2}):
+            known = {("f32",): Statistics(null_count=0, rows=2, **bounds)}
+            found = parse(condition, schema_of(table)).keep(known)
+            assert found is Answer.MAYBE
+            assert sum(parse(condition, schema_of(table)).mask(table).to_pylist()) in (0, 2)
+
+
+def test_only_leaves_that_statistics_can_speak_of_are_asked_for():
+    schema = schema_of(EMPTY)
+    assert parse([("i8", "==", 3), ("s", "is null")], schema).asked() == {("i8",), ("s",)}
+    expression = (F("i8") * 2 == 6) | ~F("s").isin(["a"])
+    assert parse(expression, schema).asked() == {("s",)}
+    assert set(parse(expression, schema).columns) == {("i8",), ("s",)}

@@ -172,3 +172,27 @@ def test_equality_is_of_columns_and_pickling_keeps_it():
     assert Schema.of([TOP]) == Schema.of([column(pa.field("v", DEEP))])
     assert Schema.of([TOP]) != Schema.of([])
     assert pickle.loads(pickle.dumps(TOP)) == TOP
+
+
+def test_names_are_found_one_by_one_until_many_are_asked_for():
+    names = [f"c{i}" for i in range(100)] + ["c7"]
+    looked = []
+
+    class Seen(list):
+        def __iter__(self):
+            looked.append("all")
+            return super().__iter__()
+
+    def find(name):
+        looked.append(name)
+        return [i for i in range(len(names)) if names[i] == name]
+
+    schema = Schema(Seen(names), lambda i: column(pa.field(names[i], pa.int64())), find=find)
+    assert schema.positions["c7"] == [7, 100]
+    assert schema.positions.get("none") is None
+    assert "c3" in schema
+    assert looked == ["c7", "none", "c3"]
+    for i in range(40):
+        assert schema.positions[f"c{i}"][0] == i
+    assert looked.count("all") == 1
+    assert len(schema.positions) == 100

@@ -288,3 +288,30 @@ def test_flatten_opens_structs_and_keeps_nulls_and_lists():
     }
     assert chosen.flatten(table.slice(0, 0)).column_names == flat.column_names
     assert chosen.flatten(table.schema.empty_table()).schema == flat.schema
+
+
+def test_the_names_that_parquet_has_for_the_inside_of_lists_and_maps_are_understood():
+    kind = pa.struct([("x", pa.int64()), ("list", pa.list_(pa.int64()))])
+    schema = schema_of(
+        pa.schema(
+            [
+                ("l", pa.list_(kind)),
+                ("ll", pa.list_(pa.list_(pa.int32()))),
+                ("m", pa.map_(pa.string(), pa.list_(pa.int64()))),
+            ]
+        )
+    )
+    item = schema["l"].children[0]
+    for word, path in {
+        "l.list.element.x": (*item.path, "x"),
+        "l.element.x": (*item.path, "x"),
+        "l.list": (*item.path, "list"),  # a field's own name comes before the file's spelling
+        "l.list.element.list": (*item.path, "list"),
+        "ll.list.element.list.element": schema["ll"].children[0].children[0].path,
+    }.items():
+        assert one_of(schema, word)[1].path == path, word
+        assert one_of(schema, tuple(word.split(".")))[1].path == path, word
+    value = one_of(schema, "m.key_value.value")[1]
+    assert value is one_of(schema, "m.value")[1]
+    with pytest.raises(NoSuchColumn):
+        one_of(schema, "l.list.elements")
