@@ -31,11 +31,23 @@ class Contestant:
 
 
 @dataclass(frozen=True, slots=True)
+class Weighed:
+    """What a call gives that ran in a process of its own: a value, and the bytes of memory that
+    process came to hold at most for it."""
+
+    value: object
+    peak: int
+
+
+@dataclass(frozen=True, slots=True)
 class Round:
-    """What one timed call took: seconds on the wall, and of this process' CPU in all threads."""
+    """What one timed call took: seconds on the wall, and of this process' CPU in all threads; what
+    a watched server counted; the peak memory of a call that was weighed."""
 
     wall_s: float
     cpu_s: float
+    counts: Counts | None = None
+    peak: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +60,7 @@ class Metric:
 
 
 MILLISECONDS = Metric("ms", lambda r: r.wall_s * 1e3)
+MEGABYTES = Metric("MB", lambda r: r.peak / 1e6)
 
 
 def cpu_us(gets: int) -> Metric:
@@ -77,6 +90,14 @@ class Goal:
 
 
 @dataclass(frozen=True, slots=True)
+class Bound:
+    """What the server counted of ours is to be so in every round."""
+
+    words: str
+    holds: Callable[[Counts], bool]
+
+
+@dataclass(frozen=True, slots=True)
 class Case:
     """One question put to several contestants, over the same bytes."""
 
@@ -84,7 +105,7 @@ class Case:
     contestants: Sequence[Contestant]
     same: Callable[[object, object], bool]
     metrics: Sequence[Metric] = (MILLISECONDS,)
-    goals: Sequence[Goal] = ()
+    goals: Sequence[Goal | Bound] = ()
     rounds: int = 7
     watched: Watched | None = None
 
@@ -102,12 +123,16 @@ class Scenario(Protocol):
 
 @dataclass(slots=True)
 class Score:
-    """All rounds of one contestant. ``counts`` is of the last round; ``failure`` ends its run."""
+    """All rounds of one contestant. ``failure`` ends its run."""
 
     name: str
     rounds: list[Round] = field(default_factory=list)
-    counts: Counts | None = None
     failure: str = ""
+
+    @property
+    def counts(self) -> Counts | None:
+        """Of the last round."""
+        return self.rounds[-1].counts if self.rounds else None
 
     def median(self, metric: Metric) -> float:
         return statistics.median(map(metric.of, self.rounds))
@@ -136,10 +161,13 @@ class Outcome:
         mine, theirs = ours.median(metric), score.median(metric)
         return mine / theirs if metric.more else theirs / mine
 
-    def met(self, goal: Goal) -> bool | None:
+    def met(self, goal: Goal | Bound) -> bool | None:
         """Whether a goal is reached; None where one of the two gave no figure."""
-        metric = next(m for m in self.case.metrics if m.unit == goal.metric)
         ours = self.score(OURS)
+        if isinstance(goal, Bound):
+            counted = [r.counts for r in ours.rounds if r.counts is not None] if ours else []
+            return all(map(goal.holds, counted)) if counted else None
+        metric = next(m for m in self.case.metrics if m.unit == goal.metric)
         if goal.limit is not None:
             return None if ours is None else ours.median(metric) <= goal.limit
         peer = self.score(goal.peer)
@@ -156,7 +184,7 @@ def run(case: Case) -> Outcome:
             if score.failure:
                 continue
             try:
-                taken, counts, value = _once(contestant, case.watched)
+                taken, value = _once(contestant, case.watched)
             except Exception as error:
                 score.failure = f"{type(error).__name__}: {error}".split("\n")[0][:200]
                 continue
@@ -165,12 +193,11 @@ def run(case: Case) -> Outcome:
                 score.failure = f"gave other values than {reference[0]}"
             elif number:
                 score.rounds.append(taken)
-                score.counts = counts
             del value
     return Outcome(case, scores)
 
 
-def _once(contestant: Contestant, watched: Watched | None) -> tuple[Round, Counts | None, object]:
+def _once(contestant: Contestant, watched: Watched | None) -> tuple[Round, object]:
     with contestant.fresh() as call:
         gc.collect()
         if watched is not None:
@@ -179,4 +206,6 @@ def _once(contestant: Contestant, watched: Watched | None) -> tuple[Round, Count
         value = call()
         wall, cpu = time.perf_counter() - start, time.process_time() - before
         counts = watched.counts() if watched is not None else None
-    return Round(wall, cpu), counts, value
+    if isinstance(value, Weighed):
+        return Round(wall, cpu, counts, value.peak), value.value
+    return Round(wall, cpu, counts), value

@@ -35,12 +35,15 @@ from rangeio.transport.source import Source
 from rangeio.transport.trace import Trace
 from rangeio.transport.transport import Transport
 
+Conditions = Sequence[tuple[str, str, int]]
+"""Comparisons that all have to hold, as pyarrow's and pandas' filters are written."""
+
 KEY = SECRET = "bench"
 REGION = "us-east-1"
 
 
-def lance_options(endpoint: str) -> dict[str, str]:
-    """What pylance's object store wants to be told of a local server."""
+def object_store_options(endpoint: str) -> dict[str, str]:
+    """What pylance and polars want to be told of a local server: their object store is one."""
     return {
         "aws_endpoint": endpoint,
         "aws_access_key_id": KEY,
@@ -68,7 +71,7 @@ def pylance(
     url: str, columns: Sequence[str], rows: slice | None = None, endpoint: str = ""
 ) -> Fresh:
     """A new LanceFileReader, in its default batches and threads."""
-    options = lance_options(endpoint) if endpoint else None
+    options = object_store_options(endpoint) if endpoint else None
 
     def read() -> pa.Table:
         reader = LanceFileReader(url, storage_options=options, columns=list(columns))
@@ -85,19 +88,21 @@ def pylance(
 
 def ours(
     url: str,
-    columns: Sequence[str],
+    columns: Sequence[str] | None,
     rows: slice | None = None,
     endpoint: str = "",
     after: str = "",
+    filters: Conditions | None = None,
 ) -> Fresh:
     """A new Session, so no cache is warm; ``after``: a neighbour that it has read before."""
     import rangeio
 
     options = fsspec_options(endpoint) if endpoint else None
+    asked = None if columns is None else list(columns)
 
     def read(session: rangeio.Session, url: str) -> pa.Table:
         with rangeio.open(url, storage_options=options, session=session) as file:
-            return file.read(list(columns), rows=rows)
+            return file.read(asked, rows=rows, filters=filters)
 
     @contextmanager
     def fresh() -> Iterator[Callable[[], object]]:

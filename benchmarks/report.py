@@ -10,9 +10,19 @@ from dataclasses import asdict
 from importlib import metadata
 from pathlib import Path
 
-from benchmarks.harness import OURS, Goal, Metric, Outcome, Score
+from benchmarks.harness import OURS, Bound, Goal, Metric, Outcome, Score
 
-PEERS = ("pylance", "obstore", "s3fs", "aiohttp", "pyarrow", "numpy", "fsspec")
+PEERS = (
+    "pylance",
+    "pyarrow",
+    "polars",
+    "arro3-io",
+    "obstore",
+    "s3fs",
+    "aiohttp",
+    "numpy",
+    "fsspec",
+)
 
 
 def table(outcome: Outcome) -> str:
@@ -20,7 +30,7 @@ def table(outcome: Outcome) -> str:
     metrics = outcome.case.metrics
     counted = any(s.counts for s in outcome.scores)
     head = ["", *(h for m in metrics for h in (m.unit, "min-max", "x"))]
-    head += ["hops", "HEAD", "GET", "bytes"] if counted else []
+    head += ["hops", "HEAD", "GET", "bytes", "twice"] if counted else []
     rows = [head, *(_row(outcome, score, counted) for score in outcome.scores)]
     widths = [max(len(r[i]) for r in rows if len(r) > i) for i in range(len(head))]
     lines = [f"{outcome.case.name} ({outcome.case.rounds} rounds)"]
@@ -43,7 +53,7 @@ def _row(outcome: Outcome, score: Score, counted: bool) -> list[str]:
         cells.append("" if edge is None else f"{edge:.2f}")
     if counted:
         c = score.counts
-        cells += [f"{n:,}" for n in (c.hops, c.heads, c.gets, c.bytes)] if c else ["", "", "", ""]
+        cells += [f"{n:,}" for n in (c.hops, c.heads, c.gets, c.bytes, c.twice)] if c else [""] * 5
     return cells
 
 
@@ -58,8 +68,10 @@ def _goals(outcome: Outcome) -> Iterator[str]:
         yield f"{'no figure' if met is None else 'met' if met else 'NOT MET'}: {words(goal)}"
 
 
-def words(goal: Goal) -> str:
+def words(goal: Goal | Bound) -> str:
     """A goal in words."""
+    if isinstance(goal, Bound):
+        return goal.words
     if goal.limit is not None:
         return f"{goal.metric} <= {goal.limit:g}"
     return f"{goal.metric} at least {goal.factor:g}x as good as {goal.peer}"

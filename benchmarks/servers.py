@@ -11,35 +11,57 @@ from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple, Protocol, Self
 
+from rangeio.testing.request import asked
 from rangeio.testing.server import Fault, RangeServer, Request
+
+_AT_ONCE_S = 0.01  # what a capped server sends at once is what may go in this time
 
 
 class Seen(NamedTuple):
-    """One request: when it came (seconds), what it was, and the bytes of body that were sent."""
+    """One request: when it came (seconds), what it was, the bytes of body that were sent, and of
+    which object from where on."""
 
     came: float
     method: str
     sent: int
+    key: str
+    start: int
 
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What one round asked of the server. hops: disjoint periods with a request in flight."""
+    """What one round asked of the server. hops: disjoint periods with a request in flight. twice:
+    bytes sent that had been sent before."""
 
     hops: int
     heads: int
     gets: int
     bytes: int
+    twice: int
 
     @classmethod
-    def of(cls, seen: Sequence[Seen], delay_s: float) -> Counts:
-        """Count; a request is in flight from its coming until its answer, ``delay_s`` later."""
+    def of(cls, seen: Sequence[Seen], delay_s: float, bytes_per_s: float = 0.0) -> Counts:
+        """Count; a request is in flight from its coming until its answer, ``delay_s`` later, and
+        for as long as its body takes at least at ``bytes_per_s``, 0 for no cap."""
         hops, ends = 0, float("-inf")
         for one in sorted(seen):
             hops += one.came >= ends
-            ends = max(ends, one.came + delay_s)
+            body = max(0.0, one.sent / bytes_per_s - _AT_ONCE_S) if bytes_per_s else 0.0
+            ends = max(ends, one.came + delay_s + body)
         heads = sum(one.method == "HEAD" for one in seen)
-        return cls(hops, heads, len(seen) - heads, sum(one.sent for one in seen))
+        size = sum(one.sent for one in seen)
+        return cls(hops, heads, len(seen) - heads, size, size - _covered(seen))
+
+
+def _covered(seen: Sequence[Seen]) -> int:
+    """The bytes of objects that were sent, each counted once."""
+    size, key, end = 0, "", 0
+    for one in sorted(seen, key=lambda s: (s.key, s.start)):
+        if one.key != key:
+            key, end = one.key, 0
+        size += max(0, one.start + one.sent - max(end, one.start))
+        end = max(end, one.start + one.sent)
+    return size
 
 
 class Watched(Protocol):
@@ -68,8 +90,18 @@ class Clocked(RangeServer):
         return super().meet(request)
 
     def seen(self) -> list[Seen]:
-        pairs = zip(self.came, self.log, strict=True)
-        return [Seen(came, one.method, one.sent) for came, one in pairs]
+        return [
+            Seen(came, one.method, one.sent, one.key, self._start(one))
+            for came, one in zip(self.came, self.log, strict=True)
+        ]
+
+    def _start(self, request: Request) -> int:
+        """Where in the object the answer began."""
+        stored = self.find(request.key)
+        if request.status != 206 or stored is None:
+            return 0
+        part = asked(request.range, len(stored.data))
+        return part[0] if part else 0
 
     def forget(self) -> None:
         self.came.clear()
@@ -100,6 +132,7 @@ class Server:
         self, root: Path, *, delay_s: float = 0.0, bytes_per_s: float = 0.0, keep_log: bool = True
     ) -> None:
         self.delay_s = delay_s
+        self.bytes_per_s = bytes_per_s
         spawn = multiprocessing.get_context("spawn")
         self._wire, theirs = spawn.Pipe()
         args = (theirs, root, delay_s, bytes_per_s, keep_log)
@@ -114,7 +147,7 @@ class Server:
 
     def counts(self) -> Counts:
         self._wire.send("seen")
-        return Counts.of(self._wire.recv(), self.delay_s)
+        return Counts.of(self._wire.recv(), self.delay_s, self.bytes_per_s)
 
     def __enter__(self) -> Self:
         return self

@@ -3,7 +3,20 @@
 from benchmarks.harness import Scenario
 from benchmarks.scenarios.coalescing import Coalescing
 from benchmarks.scenarios.decoding import Decoding
+from benchmarks.scenarios.footers import Footers
+from benchmarks.scenarios.parquetlocal import ParquetLocal
+from benchmarks.scenarios.parquetremote import ParquetRemote
+from benchmarks.scenarios.parquetrows import ParquetRows
 from benchmarks.scenarios.transport import Transport
 from benchmarks.scenarios.wide import Wide
 
-SCENARIOS: tuple[Scenario, ...] = (Wide(), Decoding(), Transport(), Coalescing())
+SCENARIOS: tuple[Scenario, ...] = (
+    Wide(),
+    Decoding(),
+    Footers(),
+    ParquetLocal(),
+    ParquetRemote(),
+    ParquetRows(),
+    Transport(),
+    Coalescing(),
+)
