@@ -53,10 +53,10 @@ def _profile(
 PROFILES: dict[str, Profile] = {
     one.name: one
     for one in (
-        _profile("s3", 0.025, 85, _MIB, 16 * _MIB, 512 * _KIB, 2 * _MIB, (16, 64), 4.0),
-        _profile("s3express", 0.01, 85, 256 * _KIB, 8 * _MIB, 256 * _KIB, 2 * _MIB, (16, 64), 3.0),
-        _profile("gs", 0.09, 45, 2 * _MIB, 16 * _MIB, _MIB, 2 * _MIB, (16, 64), 4.0),
-        _profile("http", 0.08, 20, 256 * _KIB, 8 * _MIB, 256 * _KIB, 2 * _MIB, (6, 32), 2.0),
+        _profile("s3", 0.025, 85, _MIB, 16 * _MIB, 512 * _KIB, 2 * _MIB, (32, 64), 4.0),
+        _profile("s3express", 0.01, 85, 256 * _KIB, 8 * _MIB, 256 * _KIB, 2 * _MIB, (32, 64), 3.0),
+        _profile("gs", 0.09, 45, 2 * _MIB, 16 * _MIB, _MIB, 2 * _MIB, (32, 64), 4.0),
+        _profile("http", 0.08, 20, 256 * _KIB, 8 * _MIB, 256 * _KIB, 2 * _MIB, (24, 32), 2.0),
         _profile(
             "file", 0.0001, 2000, 64 * _KIB, 16 * _MIB, 64 * _KIB, _MIB, (8, 32), 2.0, hedge=False
         ),

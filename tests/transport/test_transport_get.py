@@ -255,14 +255,14 @@ def test_bytes_at_hand_are_counted(run) -> None:
 
 
 @pytest.mark.parametrize(
-    ("limits", "most"), [(Limits(in_flight=3), 3), (Limits(in_flight_file=2), 2), (Limits(), 6)]
+    ("limits", "most"), [(Limits(in_flight=3), 3), (Limits(in_flight_file=2), 2), (Limits(), 24)]
 )
 def test_in_flight(trips: Trips, run, limits: Limits, most: int) -> None:
     async def main() -> None:
         async with trips.to(limits=limits, manual=False) as trip:
             await trip.opened()
             trip.server.delay_s = 0.02
-            await asyncio.gather(*(trip.get(ByteRange(i, i + 10)) for i in range(20)))
+            await asyncio.gather(*(trip.get(ByteRange(i, i + 10)) for i in range(40)))
             assert len({r.peer for r in trip.server.log}) == most
 
     run(main)
