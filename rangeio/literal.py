@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from typing import TypeAlias
+from uuid import UUID
 
 import numpy as np
 import pyarrow as pa
@@ -241,6 +242,8 @@ def _text(value: object, kind: pa.DataType) -> Literal:
             return _exactly(value.encode())
         except UnicodeEncodeError:
             return _unfit(value, kind)
+    if isinstance(value, UUID) and kind == pa.binary(16):
+        return _exactly(value.bytes)
     if isinstance(value, (bytes, bytearray, memoryview)) and is_binary(kind):
         return _exactly(bytes(value))
     return _unfit(value, kind)

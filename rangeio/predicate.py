@@ -185,7 +185,8 @@ def _expressed(expression: pc.Expression, schema: Schema) -> Predicate:
 def _check(expression: pc.Expression, paths: Iterable[Path], schema: Schema) -> None:
     """Let Arrow bind the expression to the types that it will meet, and want a boolean."""
     tops = dict.fromkeys(path[0] for path in paths)
-    empty = pa.schema([one_of(schema, (top,))[1].arrow for top in tops]).empty_table()
+    kinds = pa.schema([one_of(schema, (top,))[1].arrow for top in tops])
+    empty = pa.Table.from_batches([], kinds)  # of some types Arrow makes no empty array
     try:
         kind = _evaluated(empty if tops else pa.table({"": pa.nulls(0)}), expression).type
     except (pa.ArrowException, ValueError) as error:

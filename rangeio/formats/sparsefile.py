@@ -32,12 +32,12 @@ class Missed(Exception):
 class SparseFile(io.RawIOBase):
     """``size`` bytes of which only ``held`` can be read; read-only, seekable.
 
-    ``missed`` remembers the first read outside, for decoders wrap the exception in their own.
+    size: of the whole file. ``missed`` remembers the first read outside, for decoders wrap the exception in their own.
     """
 
     def __init__(self, size: int, held: Sequence[tuple[ByteRange, memoryview]]) -> None:
         super().__init__()
-        self._size = size
+        self.size = size
         self._held = sorted(held, key=lambda piece: (piece[0].start, piece[0].stop))
         self._starts = [at.start for at, _ in self._held]
         self._at = 0
@@ -57,13 +57,13 @@ class SparseFile(io.RawIOBase):
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
         """Move the position."""
-        origin = (0, self._at, self._size)[whence]
+        origin = (0, self._at, self.size)[whence]
         self._at = origin + offset
         return self._at
 
     def read(self, size: int | None = -1, /) -> Any:
         """The next bytes, as a view of what is held; raises Missed, which the decoder may wrap."""
-        stop = self._size if size is None or size < 0 else min(self._at + size, self._size)
+        stop = self.size if size is None or size < 0 else min(self._at + size, self.size)
         if stop <= self._at:
             return b""
         at = ByteRange(self._at, stop)

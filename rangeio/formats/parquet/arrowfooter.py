@@ -1,7 +1,7 @@
 """A footer of no regular structure, parsed by Arrow: chunks are put together from what it tells.
 
 What Arrow's metadata says of a chunk may end the process where the bytes are hostile: a chunk that
-is encrypted, one column too many, a bound of too few bytes. So a chunk is looked at only after
+is encrypted, an unknown codec, one column too many, a bound of too few bytes. So a chunk is looked at only after
 Arrow's reader, which raises, has got past the same metadata, and statistics are never asked for.
 """
 
@@ -26,6 +26,7 @@ from rangeio.ranges import ByteRange
 _ERRORS = (pa.ArrowException, OSError, ValueError, RuntimeError)
 _MAGIC = b"PAR1"
 _LOOK = 1 << 16  # bytes at the end of a file that Arrow reads before it knows the footer's size
+_BUFFER = 1 << 10  # with any, data is first read when all that is said of a chunk was looked at
 _SIZE = 1 << 62  # of the file that the footer says it is of: no chunk lies beyond it
 _ARROW_SCHEMA = b"ARROW:schema"
 _CHUNK_WEIGHT = 900  # bytes that Arrow keeps for a chunk, roughly
@@ -62,6 +63,7 @@ class ArrowFooter:
             # A count in a few bytes could ask for gigabytes: nothing has more parts than bytes.
             self._file = pq.ParquetFile(
                 self._source,
+                buffer_size=_BUFFER,
                 thrift_string_size_limit=len(data),
                 thrift_container_size_limit=len(data),
             )

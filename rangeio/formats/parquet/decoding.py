@@ -10,10 +10,12 @@ import pyarrow.parquet as pq
 
 from rangeio.errors import Corrupt, Unsupported
 from rangeio.formats.parquet.arrowschema import serialized
+from rangeio.formats.parquet.checks import crowded, indexed, paged
+from rangeio.formats.parquet.chunks import chunk_range
 from rangeio.formats.parquet.leaf import ParquetMeta
 from rangeio.formats.parquet.pagefile import Pages, page_file
 from rangeio.formats.parquet.planning import Paged, Whole
-from rangeio.formats.parquet.surgery import Origin, file_metadata, framed, parent
+from rangeio.formats.parquet.surgery import file_metadata, framed, parent
 from rangeio.formats.sparsefile import SparseFile, decoded
 from rangeio.plan import DecodeUnit, Rows
 from rangeio.schema import Column, ColumnId
@@ -57,12 +59,17 @@ def _whole(unit: DecodeUnit, args: Whole, metas: Metas) -> Steps[Decoded]:
         first.origin, branches, [field.arrow for field in args.fields], args.groups, chunks
     )
     size = sum(at.size for at in unit.ranges)
+    doubtful = [(meta, g) for meta in leaves for g in args.groups if crowded(meta, g)]
 
     def read(file: SparseFile) -> pa.Table:
         with pa.PythonFile(file, mode="r") as source:
             return _read(source, data, threads=size > _THREADS and len(leaves) > 1)
 
     def attempt(file: SparseFile) -> pa.Table:
+        for meta, group in doubtful:
+            at = chunk_range(meta, group, file.size)
+            file.seek(at.start)
+            paged(meta, group, file.read(at.size))
         return _arrow(lambda: read(file), args.fields, file)
 
     table = yield from decoded(first.origin.size, unit.ranges, "parquet.data", attempt)
@@ -136,12 +143,6 @@ def _checked(table: pa.Table, fields: Sequence[Column], rows: Rows) -> Decoded:
     for field, column in zip(fields, table.columns, strict=True):
         if column.type != field.type:
             raise Corrupt(f"{field.id.name!r} is {column.type} when decoded, not {field.type}")
+        indexed(column)
         arrays[field.id] = column
     return Decoded(rows, arrays)
-
-
-def origin_of(metas: Metas) -> Origin:
-    """The file that metadata belongs to."""
-    found = next(iter(metas.values())).origin
-    assert found is not None
-    return found

@@ -15,7 +15,6 @@ BLOCK = 192
 
 _CONTINUATION = 0xFFFFFFFF
 _SLOTS = 7
-_MOST_LAYOUTS = 1024
 _UNSIGNED, _SIGNED = struct.Struct("<I").unpack_from, struct.Struct("<i").unpack_from
 
 
@@ -89,8 +88,7 @@ class Message:
         self.need(at, 4 + 2 * count)
         slots = struct.unpack_from(f"<{min(count, _SLOTS)}H", self._bytes, at + 4)
         found = size, count, slots + (0,) * (_SLOTS - len(slots))
-        if len(self._layouts) < _MOST_LAYOUTS:
-            self._layouts[at] = found
+        self._layouts[at] = found
         return found
 
     def vector(self, at: int, width: int, weight: int) -> tuple[int, int]:
@@ -117,10 +115,8 @@ class Message:
         return [start + 4 * k + offset for k, offset in enumerate(offsets)]
 
     def string(self, at: int) -> memoryview:
-        """The string that a slot leads to; a reader may look for the zero byte behind it."""
+        """The string that a slot leads to."""
         start, size = self.vector(at, 1, 1)
-        if self._partial:
-            self.need(start + size, 1)
         return self._bytes[start : start + size]
 
     def charge(self, weight: int) -> None:

@@ -14,6 +14,7 @@ from rangeio.steps import Need, Steps, need
 END = 8
 """Bytes of the footer's size and the magic, the last of a file."""
 
+_MOST = 1 << 62  # rows, so that no sum of them wraps
 _TAIL = 64 << 10
 _SLACK = 4 << 10
 _PART = 1 << 20  # a footer's parts are no smaller: each of them is a request
@@ -106,6 +107,8 @@ def _table(opening: Opening, footer: Footer, footer_size: int, choice: str) -> P
     else:
         cost = opening.cost
         sparing = min(int(cost.latency_s * cost.bytes_per_s / 16), _WORTH)
+    if sum(footer.group_rows.tolist()) > _MOST:
+        raise Corrupt("row groups of more than 2^62 rows")
     return ParquetTable(opening.size, footer, footer_size, sparing, choice)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from rangeio.formats.parquet.checks import counted
 from rangeio.formats.parquet.chunks import chunk_range
 from rangeio.formats.parquet.leaf import Fact, ParquetMeta
 from rangeio.formats.parquet.pageindex import OffsetIndex
@@ -51,7 +52,12 @@ class _Job:
     def ranges(self, field: Column, group: int) -> list[ByteRange]:
         """The chunks of a field in a row group."""
         size, writer = self.table.size, self.table.footer.created_by
-        return [chunk_range(self.metas[c.id], group, size, writer) for c in field.leaves()]
+        out = []
+        for leaf in field.leaves():
+            meta = self.metas[leaf.id]
+            counted(meta, group)
+            out.append(chunk_range(meta, group, size, writer))
+        return out
 
 
 def plan(table: ParquetTable, metas: Mapping[ColumnId, ParquetMeta], query: Query) -> Steps[Plan]:

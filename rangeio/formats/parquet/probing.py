@@ -89,8 +89,8 @@ def probed(search: Search, left: Mapping[int, Known]) -> Steps[dict[int, str]]:
     dropped: dict[int, str] = {}
     for group in dict.fromkeys(probe.group for probe in probes):
         if search.never(left[group]):
-            probed = {path: one for path, one in left[group].items() if one.lacks is not None}
-            dropped[group] = f"bloom filter of {search.blamed(probed)}"
+            asked = {path: one for path, one in left[group].items() if one.lacks is not None}
+            dropped[group] = f"bloom filter of {search.blamed(asked)}"
     return dropped
 
 
@@ -128,7 +128,8 @@ def _probe(
         for one in wanted
         if (low is None or low <= one) and (high is None or one <= high)  # type: ignore[operator]
     )
-    raws = dict.fromkeys(raw for one in inside if (raw := values.plain(one)) is not None)
+    found = (raw for one in inside if (raw := values.plain(one)) is not None)
+    raws = dict.fromkeys(islice(found, _MOST + 1))
     if not 0 < len(raws) <= _MOST:
         return None
     sized = length if search.placed(offset, length) else None
