@@ -44,7 +44,8 @@ def open(  # noqa: A001 - the name users expect
         storage_options: passed to fsspec for credentials, endpoint, region, anonymous access.
         filesystem: an fsspec filesystem that the caller already has, instead of storage_options.
         format: the format's name; sniffed from the file's last bytes by default.
-        schema: names, types and ids, for formats whose files carry none; Lance files carry theirs.
+        schema: names, types and ids, for formats whose files carry none; Lance and Parquet
+            files carry theirs.
         index: a metadata index beside the file: none is read yet, so "auto" and "off" are the same.
         session: caches and limits; the process's own by default.
 

@@ -48,7 +48,7 @@ class Asked:
     ) -> Asked:
         """The words of an open call, checked as far as they can be without looking."""
         if schema is not None:
-            raise RequestError("schema= is for formats whose files carry none; Lance files do")
+            raise RequestError("schema= is for formats whose files carry none; this one does")
         if index not in ("auto", "off"):
             raise RequestError(f"index={index!r}: metadata indexes are not read yet; leave it out")
         return cls(target, storage_options, filesystem, fmt)

@@ -32,7 +32,8 @@ class Missed(Exception):
 class SparseFile(io.RawIOBase):
     """``size`` bytes of which only ``held`` can be read; read-only, seekable.
 
-    size: of the whole file. ``missed`` remembers the first read outside, for decoders wrap the exception in their own.
+    size: of the whole file. ``missed`` remembers the first read outside, for decoders wrap the
+    exception in their own.
     """
 
     def __init__(self, size: int, held: Sequence[tuple[ByteRange, memoryview]]) -> None:
