@@ -64,7 +64,7 @@ class FsspecStore:
 
     def __init__(self, filesystem: Any, *, profile: str = "http") -> None:
         self.profile = profile
-        self._fs = _apart(filesystem)
+        self._fs = apart(filesystem)
         self._known: OrderedDict[str, _Known] = OrderedDict()
 
     async def get(self, key: str, at: ByteRange | Suffix, *, if_match: str | None = None) -> Reply:
@@ -124,7 +124,7 @@ class FsspecStore:
         raise failure
 
 
-def _apart(filesystem: Any) -> Any:
+def apart(filesystem: Any) -> Any:
     """A filesystem whose calls are not bound to a caller's loop."""
     if not filesystem.async_impl or not filesystem.asynchronous:
         return filesystem
