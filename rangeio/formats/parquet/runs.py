@@ -28,16 +28,16 @@ _KEEP_A_TEMPLATE = 600
 _COMPARE_A_BLOCK = 20
 _AT_FIRST = 50_000
 _A_CHUNK = 10
-_PLAIN = 100  # chunks that are parsed before any is kept: it does not pay for less
 
 
-def scan(data: memoryview) -> Layout | None:
+def scan(data: memoryview, *, plain: int = 100) -> Layout | None:
     """As :func:`rangeio.formats.parquet.scan.scan`; None where few chunks are alike.
 
-    That is noticed early, and never where there are few chunks. Raises Corrupt.
+    That is noticed early, and never where there are few chunks. Raises Corrupt. plain: chunks that
+    are parsed before any is kept, for it does not pay where there are no more.
     """
     try:
-        return walk(data, _Runs(data).chunks)
+        return walk(data, _Runs(data, plain).chunks)
     except _IrregularError:
         return None
 
@@ -49,13 +49,13 @@ class _IrregularError(Exception):
 class _Runs:
     """What is kept of the chunks of one footer, and what may still be spent on it."""
 
-    def __init__(self, data: memoryview) -> None:
+    def __init__(self, data: memoryview, plain: int) -> None:
         self._data = data
         self._bytes = np.frombuffer(data, np.uint8)
         self._template: Template | None = None
         self._shapes: list[Shape] = []  # the last that matched first
         self._left = _AT_FIRST
-        self._plain = _PLAIN
+        self._plain = plain
         self._size = self._alike = 0
 
     def chunks(self, data: Buffer, at: int, places: Places) -> int:
