@@ -160,8 +160,8 @@ class File:
             flatten: open structs and name their leaves by dotted path.
             case_sensitive: False lets names differ in case.
         """
-        reading = self._prepare(Request(columns, rows, filters, flatten, case_sensitive))
-        return self._run(reading.table())
+        request = Request(columns, rows, filters, flatten, case_sensitive)
+        return self._run(self._opened.table(request))
 
     def scan(
         self,

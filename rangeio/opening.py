@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import pyarrow as pa
+
 from rangeio.engine.flights import located
 from rangeio.engine.handle import Handle, opened
 from rangeio.errors import RequestError
@@ -128,6 +130,10 @@ class Opened:
     async def read(self, request: Request) -> Reading:
         """A planned read."""
         return await prepared(await self.here(), request, self.session)
+
+    async def table(self, request: Request) -> pa.Table:
+        """A read, planned and carried out."""
+        return await (await self.read(request)).table()
 
     async def explain(self, request: Request) -> Explanation:
         """A planned read's explanation; on the loop, since it looks into what the loop holds."""

@@ -15,6 +15,8 @@ from rangeio.formats.format import ColumnMeta
 from rangeio.plan import Piece, Plan, Rows
 from rangeio.schema import Column, ColumnId
 
+_SMALL = 4096  # values that are put together sooner than they could be handed to the pool
+
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
@@ -52,8 +54,10 @@ async def tables(read: Prepared, rows_each: int | None) -> AsyncGenerator[pa.Tab
                 unit, data = await anext(pieces)
                 held.setdefault(unit.column, []).append(Piece(unit.rows, data))
                 landed += 1
+            build = partial(assembled, read, rows, dict(held))
+            small = rows.count * len(read.fields) <= _SMALL
             with located(read.handle.of):
-                table = await read.handle.in_pool(partial(assembled, read, rows, dict(held)))
+                table = build() if small else await read.handle.in_pool(build)
             yield table
             for column, kept in held.items():
                 held[column] = [piece for piece in kept if piece.rows[1] > stop]

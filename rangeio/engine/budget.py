@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 
@@ -67,8 +68,7 @@ class Budget:
 
         ``tickets`` is the flight's own live mapping: a head that joins later lets it through.
         """
-        if (not self._queue and self._fits(size)) or any(t.is_head for t in tickets):
-            self._charge(size)
+        if self.charge_now(size, tickets):
             return
         one = _Waiting(size, tickets, asyncio.get_running_loop().create_future())
         self._queue.append(one)
@@ -81,6 +81,13 @@ class Budget:
                 self._queue.remove(one)
             self.pump()
             raise
+
+    def charge_now(self, size: int, tickets: Iterable[Ticket]) -> bool:
+        """Charge ``size`` bytes where nothing has to wait for it; whether it was done."""
+        free = (not self._queue and self._fits(size)) or any(t.is_head for t in tickets)
+        if free:
+            self._charge(size)
+        return free
 
     def release(self, size: int) -> None:
         """Give back what was charged."""

@@ -16,6 +16,8 @@ from rangeio.ranges import ByteRange, CostModel, coalesce, split, subtract
 from rangeio.transport.trace import Trace
 from rangeio.transport.transport import Received, Source, Transport
 
+_AT_HAND = 256 << 10  # bytes that are read on the loop, where a store has them at hand
+
 
 @dataclass(frozen=True, slots=True)
 class Pinned:
@@ -213,6 +215,37 @@ class Flights:
             self._fly(of, flight, cause, span, room)
         )
         return flight
+
+    def start_all(
+        self, of: Pinned, gets: Sequence[ByteRange], ticket: Ticket, cause: Cause
+    ) -> list[Flight]:
+        """:meth:`start` of many; where the store has a few bytes at hand, they have landed."""
+        found = self._at_hand(of, gets, ticket, cause)
+        return found or [self.start(of, at, ticket, cause) for at in gets]
+
+    def _at_hand(
+        self, of: Pinned, gets: Sequence[ByteRange], ticket: Ticket, cause: Cause
+    ) -> list[Flight]:
+        """Flights that need no task of their own; none where one of them would have to wait."""
+        spans = self._air.setdefault(of.version, Spans())
+        size = sum(at.size for at in gets)
+        if len(gets) < 2 or size > _AT_HAND or any(spans.covering(at) for at in gets):
+            return []
+        if not self.budget.charge_now(size, [ticket]):
+            return []
+        views = self.transport.at_hand(
+            of.source, gets, why=cause.why, hop=cause.hop.number, trace=of.trace
+        )
+        if views is None:
+            self.budget.release(size)
+            return []
+        flights = [Flight(of.version, at) for at in gets]
+        for flight, data in zip(flights, views, strict=True):
+            flight.data, flight.charged = data, flight.at.size
+            spans.put(flight.at, flight)
+            self.join(flight, ticket)
+            self.cache.put(of.version, flight.at, data)
+        return flights
 
     def join(self, flight: Flight, ticket: Ticket) -> Flight:
         """Become a user; a head that joins may let a queued flight through."""

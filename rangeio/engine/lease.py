@@ -152,9 +152,14 @@ class Lease:
     ) -> list[Flight]:
         """Every flight that brings a byte of ``ranges``. No await: nobody can claim in between."""
         flights: dict[Flight, None] = {}
-        for one in self._planned:
-            if any(one.at.start < r.stop and r.start < one.at.stop for r in ranges):
-                flights[self._started(one, cause)] = None
+        planned = [
+            one
+            for one in self._planned
+            if any(one.at.start < r.stop and r.start < one.at.stop for r in ranges)
+        ]
+        self._start([one for one in planned if one.flight is None], cause)
+        for one in planned:
+            flights[self._started(one)] = None
         parts: list[ByteRange] = []
         for at, pieces in zip(ranges, held, strict=True):
             here = [piece for piece, _ in pieces]
@@ -179,11 +184,17 @@ class Lease:
         record = GetRecord(0, at.start, at.stop, cause.why, 0, 0, joined=True)
         self._of.trace.add(record)
 
-    def _started(self, get: Planned, cause: Cause) -> Flight:
-        if get.flight is None:
-            get.flight = self._flights.start(self._of, get.at, self._ticket, cause)
-            get.ticket = self._ticket
-        else:
+    def _start(self, gets: Sequence[Planned], cause: Cause) -> None:
+        """Start what nobody has started."""
+        wanted = [get.at for get in gets]
+        flights = self._flights.start_all(self._of, wanted, self._ticket, cause)
+        for get, flight in zip(gets, flights, strict=True):
+            get.flight, get.ticket = flight, self._ticket
+
+    def _started(self, get: Planned) -> Flight:
+        """The flight of a planned GET, with this ticket too."""
+        assert get.flight is not None
+        if get.ticket is not self._ticket:
             self._flights.touch(get.flight, self._ticket)
             self._touched.append(get.flight)
         return get.flight

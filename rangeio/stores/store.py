@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from rangeio.ranges import ByteRange, Suffix
 
@@ -72,6 +72,17 @@ class Store(Protocol):
 
     async def close(self) -> None:
         """Close what it opened, on the loop that opened it."""
+        ...
+
+
+@runtime_checkable
+class AtHand(Protocol):
+    """A store that reads a few bytes sooner than it could hand the reading to somebody."""
+
+    def at_hand(
+        self, key: str, ranges: Sequence[ByteRange], *, if_match: str | None = None
+    ) -> list[Reply]:
+        """The replies to ranged GETs of one version, with their data; raises as ``get`` does."""
         ...
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections.abc import Sequence
 from urllib.parse import urlsplit
 
 from rangeio.errors import BadRows, RangeIOError, ShortReply, StoreError, Throttled
 from rangeio.ranges import ByteRange, CostModel, Suffix
-from rangeio.stores.store import Reply
+from rangeio.stores.store import AtHand, Reply
 from rangeio.transport.budget import RetryBudget
 from rangeio.transport.buffers import Buffers
 from rangeio.transport.check import Head, check, refused
@@ -92,6 +93,30 @@ class Transport:
         finally:
             self._watch.drop(flight)
             trace.add(self._record(flight, hop, why, unplanned))
+
+    def at_hand(
+        self, source: Source, ranges: Sequence[ByteRange], *, why: str, hop: int, trace: Trace
+    ) -> list[memoryview] | None:
+        """The bytes of ranges that the store has at hand, now; None where it has not, or where
+        something is wrong, which :meth:`get` will find and say."""
+        store = source.store
+        if not isinstance(store, AtHand) or not source.pin:
+            return None
+        begun = self._now()
+        try:
+            replies = store.at_hand(source.key, ranges, if_match=source.pin)
+            for at, reply in zip(ranges, replies, strict=True):
+                check(reply, at, source)
+        except StoreError:
+            return None
+        views = [reply.data for reply in replies if reply.data is not None]
+        if [len(view) for view in views] != [at.size for at in ranges]:
+            return None
+        spent = self._now() - begun
+        for at in ranges:
+            head = (hop, at.start, at.stop, why)
+            trace.add(GetRecord(*head, 206, 1, spent, spent, size=at.size, url=source.url))
+        return views
 
     def cost(self, source: Source) -> CostModel:
         """The profile's cost model, its gap moved by what was learnt of the endpoint."""

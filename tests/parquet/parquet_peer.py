@@ -82,9 +82,18 @@ def same(actual: pa.Table, wanted: pa.Table, what: str, *, pruned: bool = False)
     assert one.equals(other), f"{what}: {actual.schema} is not {wanted.schema}"
     assert actual.num_rows == wanted.num_rows, what
     for at, (a, b) in enumerate(zip(actual.columns, wanted.columns, strict=True)):
-        a.validate(full=True)
+        a.validate(full=_valid(b))
         if not _bits(a).equals(_bits(b)):
             _like(a, b, f"{what}: {wanted.schema.names[at]}")
+
+
+def _valid(column: pa.ChunkedArray) -> bool:
+    """Whether the values mean something in their type; pyarrow does not ask when it reads."""
+    try:
+        column.validate(full=True)
+    except pa.ArrowInvalid:
+        return False
+    return True
 
 
 def _loose(field: pa.Field) -> pa.Field:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -44,8 +45,7 @@ def chunk_ranges(data: bytes, leaf: int) -> list[Range]:
 
 def pages(data: bytes, leaf: int) -> list[Page]:
     """The data pages of one leaf by its offset indexes, which there must be."""
-    start, stop = footer_range(data)
-    tree, _ = thrift.read(data[start:stop])
+    tree = tree_of(data)
     found, first = [], 0
     for group in tree.list(4) or []:
         rows = group.integer(3)
@@ -58,3 +58,15 @@ def pages(data: bytes, leaf: int) -> list[Page]:
         ]
         first += rows
     return found
+
+
+def tree_of(data: bytes) -> thrift.Struct:
+    """The footer, to be changed."""
+    start, _ = footer_range(data)
+    return thrift.read(data[start:])[0]
+
+
+def forged(data: bytes, tree: thrift.Struct) -> bytes:
+    """The file with another footer."""
+    footer = thrift.write(tree)
+    return data[: footer_range(data)[0]] + footer + struct.pack("<I", len(footer)) + b"PAR1"

@@ -51,7 +51,9 @@ def check_all(file: rangeio.File, peer: Peer) -> None:
     if wanted is None:
         _unread(lambda: file.read(), peer.by_groups(), "all columns")
         return
-    same(file.read(), wanted, "all columns")
+    found = file.read()
+    same(found, wanted, "all columns")
+    assert found.schema.equals(wanted.schema, check_metadata=True)
     for rows in some_rows(peer.rows):
         same(file.read(rows=rows), cut(wanted, rows), f"rows {rows}")
     if wanted.num_columns:

@@ -251,6 +251,15 @@ def test_a_broken_schema_is_corrupt(elements):
         told(elements, [chunk() for _ in range(leaf_count)])
 
 
+def test_elements_after_the_last_of_the_tree_are_corrupt():
+    # All places are taken after the first leaf, and there are as many places as elements.
+    elements = [element(b"a"), element(b"g", _0=None, _4=(2, "i")), element(b"b")]
+    root = file_metadata(elements, [chunk(), chunk()])
+    root[1][0][4] = (1, "i")
+    with pytest.raises(Corrupt, match="no tree"):
+        FlatFooter(memoryview(built(root)))
+
+
 BROKEN_CHUNKS = {
     "no metadata": [{}],
     "an unknown encryption": [{1: (3, "B"), 2: {}}],

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pytest
 from corpus_files import arrow, by_duckdb, by_polars
 from parquet_columns import table
-from parquet_places import footer_range
+from parquet_places import footer_range, forged, tree_of
 
 import rangeio
 from rangeio.codecs import thrift
@@ -193,17 +193,6 @@ def test_overwritten_bytes(session, name: str) -> None:
 
 
 # ---- footers that were written to harm ---------------------------------------------------------
-
-
-def tree_of(data: bytes) -> thrift.Struct:
-    start, _ = footer_range(data)
-    return thrift.read(data[start:])[0]
-
-
-def forged(data: bytes, tree: thrift.Struct) -> bytes:
-    """The file with another footer."""
-    footer = thrift.write(tree)
-    return data[: footer_range(data)[0]] + footer + struct.pack("<I", len(footer)) + b"PAR1"
 
 
 def groups_of(tree: thrift.Struct) -> list[thrift.Struct]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import event, given, reject, settings
 from hypothesis import strategies as st
@@ -18,6 +19,7 @@ from parquet_filters import expressible, filters, layouts, mask, tables
 
 from rangeio.formats.parquet.leaf import Fact, ParquetMeta
 from rangeio.formats.parquet.pageindex import offset_index
+from rangeio.formats.parquet.search import Search
 from rangeio.plan import Rows
 from rangeio.ranges import ByteRange
 
@@ -206,6 +208,21 @@ def test_only_row_groups_that_rows_touch_are_looked_at(bare):
     assert found.rows == [*range(10, 20), 1999]
     assert found.pruned == tuple(f"row group {g}: statistics of n" for g in (2, 3))
     assert bare.pruned([("n", "<", 0)], Rows([], [])).pruned == ()
+    inside = bare.pruned([("n", ">=", 1000), ("n", "<", 2000)], Rows([1000], [2000]))
+    assert inside.rows == list(range(1000, 2000))
+    assert inside.pruned == ()
+
+
+def test_a_row_group_without_rows_is_not_looked_at():
+    sink = pa.BufferOutputStream()
+    with pq.ParquetWriter(sink, pa.schema([("n", pa.int64())])) as writer:
+        for values in ([1, 2], [], [3, 4]):
+            writer.write_table(pa.table({"n": pa.array(values, pa.int64())}))
+    described = Described(sink.getvalue().to_pybytes())
+    assert described.group_rows.tolist() == [2, 0, 2]
+    found = described.pruned([("n", "in", [])])
+    assert found.pruned == tuple(f"row group {g}: the filter matches no row" for g in (0, 2))
+    assert described.pruned([("n", ">", 2)]).rows == [2, 3]
 
 
 def test_without_leaves_nothing_is_left_out(bare):
@@ -216,18 +233,23 @@ def test_without_leaves_nothing_is_left_out(bare):
     assert bare.pruned([("n", "<", 0)], rows, metas=others).kept.rows is rows
 
 
-def test_a_leaf_of_a_list_or_below_its_column_says_nothing_of_the_column():
-    content = pa.table({"l": pa.array([[1], [2]]), "s": pa.array([{"a": None}, {"a": None}])})
-    described = written(content)
+def test_only_leaves_with_one_value_a_row_speak_for_a_column():
+    structs = pa.array([{"a": None}, {"a": None}], pa.struct([("a", pa.int64())]))
+    described = written(pa.table({"l": pa.array([[1], [2]]), "s": structs}))
+    assert described.pruned([("s.a", "is not null")]).rows == []
     (item,) = [one for one in described.metas if one.leaf.path[0] == "l"]
-    short = [replaced(item, ("l",)), replaced(described.meta("s", "a"), ("s",))]
-    assert described.pruned([("l", "is null")], metas=short).pruned == ()
-    assert described.pruned([("s", "is not null")], metas=short).pruned == ()
+    below = renamed(described.meta("s", "a"), ("s",), ("s", "a"))
+    assert described.pruned([("s", "is not null")], metas=[below]).rows == [0, 1]
+    predicate = described.predicate([[("s", "is null")], [("l", "is null")]])
+    many = renamed(item, ("l",), ("l",))
+    single = renamed(described.meta("s", "a"), ("s",), ("s",))
+    search = Search([below, many, single], predicate, len(described.data), 0)
+    assert search.leaves == {("s",): single}
 
 
-def replaced(own: ParquetMeta, path: tuple[str, ...]) -> ParquetMeta:
-    """The metadata of a leaf as that of a column above it."""
-    return replace(own, column=replace(own.column, path=path))
+def renamed(own: ParquetMeta, column: tuple[str, ...], leaf: tuple[str, ...]) -> ParquetMeta:
+    """The metadata of a leaf as that of another path."""
+    return replace(own, column=replace(own.column, path=column), leaf=replace(own.leaf, path=leaf))
 
 
 # ---- page indexes --------------------------------------------------------------------------------
@@ -327,6 +349,9 @@ def test_only_pages_of_asked_rows_count(paged):
     found = paged.pruned([("n", ">", 1500)], asked)
     assert found.rows == list(range(1990, 2010))
     assert found.pruned == ("row group 1: 1 of 20 pages of n",)
+    inside = paged.pruned([("n", ">=", 1050), ("n", "<", 1100)], Rows([1050], [1100]))
+    assert inside.rows == list(range(1050, 1100))
+    assert inside.pruned == ()
 
 
 def test_an_index_is_read_only_where_it_can_spare_more_than_it_costs(paged):
@@ -473,8 +498,11 @@ def test_a_filter_of_a_kind_that_is_not_known_is_not_asked(filtered):
     assert found.pruned == ()
 
 
-def test_pages_that_only_a_filter_keeps_from_matching_are_left_out(filtered):
-    """What a bloom filter says of a chunk is true of each of its pages."""
+def test_what_a_filter_says_of_a_chunk_is_true_of_each_of_its_pages(filtered):
+    """Where only one of two values is absent, the pages are asked for the other alone."""
+    found = filtered.pruned([[("word", "==", "500000")], [("n", "==", 1225)]])
+    assert found.rows == list(range(1200, 1250))
+    assert found.hops == ["parquet.bloom", "parquet.page_index"]
     one, two = words(filtered, 1234, 3210)
     asked = [[("word", "==", one), ("n", ">=", 0)], [("word", "==", two), ("n", "<", 1500)]]
     found = filtered.pruned(asked)

@@ -396,6 +396,43 @@ BAD: dict[str, bytes] = {
 }
 
 
+def of_chunks(chunks: list[bytes]) -> bytes:
+    """A footer of one row group with these chunks, which are encoded already."""
+    columns = (1, LIST, thrift.listed(STRUCT, chunks))
+    schema = field(made(leaves=len(chunks)), 2)
+    return parts(schema, F3, (4, LIST, thrift.listed(STRUCT, [parts(columns, ROWS)])))
+
+
+def chunk(number: bytes, text: bytes) -> bytes:
+    return b"\x28" + thrift.encoded(BINARY, text) + b"\x26" + number + b"\0"
+
+
+@every_scanner
+@pytest.mark.parametrize("texts_vary", [False, True])
+def test_a_number_among_chunks_has_ten_bytes_at_most(scanner, texts_vary):
+    """Where they are compared as well: those of one size, and those of any."""
+    chunks = [chunk(b"\x02", TEXT[: i % 9 if texts_vary else 5]) for i in range(400)]
+    for size, good in ((2, True), (9, True), (10, True), (11, False), (12, False)):
+        chunks[302] = chunk(b"\x80" * (size - 1) + b"\0", TEXT[:5])
+        data = of_chunks(chunks)
+        if good:
+            check(scanner(data), data)
+        else:
+            with pytest.raises(Corrupt):
+                scanner(data)
+
+
+@every_scanner
+@pytest.mark.parametrize("texts_vary", [False, True])
+def test_the_last_of_many_chunks_reaches_beyond_the_end(scanner, texts_vary):
+    chunks = [chunk(b"\x02", TEXT[: i % 9 if texts_vary else 5]) for i in range(400)]
+    data = of_chunks(chunks)
+    last = scan.scan(memoryview(data)).chunks[0, -2]
+    for stop in range(last, len(data)):
+        with pytest.raises(Corrupt):
+            scanner(data[:stop])
+
+
 # A tree has a field once, and is parsed to one level less.
 NO_TREE = ("twice", "most_fields", "deepest")
 

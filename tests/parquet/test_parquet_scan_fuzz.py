@@ -38,7 +38,7 @@ def test_the_scanners_in_python_agree_with_each_other_and_with_the_kernel(part):
     tally = compare(native.kernels, SEED + 1, BY_PYTHON, 1, first=part * BY_PYTHON)
     assert tally.plain == BY_PYTHON
     assert 0.2 < tally.accepted / tally.count < 0.8
-    assert tally.gave_up < tally.count / 4
+    assert tally.gave_up < tally.count / 2
 
 
 @pytest.mark.parametrize("rarely", [3, 40, 1000])

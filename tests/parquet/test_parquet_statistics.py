@@ -495,6 +495,14 @@ def test_statistics_that_contradict_themselves_count_as_unsaid(said, definition,
     assert of(number, {6: I4(1), 5: I4(2)}).max == 2
 
 
+def test_bounds_that_cross_bound_nothing():
+    number = leaf(P.INT32, PLAIN, pa.int32())
+    crossed = of(number, {6: I4(7), 5: I4(-5), 3: 2})
+    assert crossed == Statistics(null_count=2, rows=10)
+    index = ColumnIndex([False], [I4(7)], [I4(-5)], 1, [2], None)
+    assert page_statistics(number, index, 0, 10) == crossed
+
+
 def test_counts_of_a_repeated_leaf_are_of_its_values():
     item = leaf(P.INT32, PLAIN, pa.int32(), definition=3, repetition=1)
     assert of(item, {3: 15}, rows=10, values=20) == Statistics(null_count=15)

@@ -18,6 +18,7 @@ _MOST = 1 << 62  # rows, so that no sum of them wraps
 _TAIL = 64 << 10
 _SLACK = 4 << 10
 _PART = 1 << 20  # a footer's parts are no smaller: each of them is a request
+_NEAR = 6 << 20
 _WORTH = 128 << 10  # bytes that are worth one more hop, where a hop is dear
 
 
@@ -64,7 +65,8 @@ def _part(cost: CostModel, size: int) -> int:
     """Bytes that one connection moves while another request would be on its way, or more where
     not all parts could be in flight at once."""
     alone = int(cost.latency_s * cost.bytes_per_s)
-    return max(alone, _PART if alone > _PART // 2 else size, -(-size // cost.in_flight))
+    least = _PART if alone > _PART // 2 else _NEAR  # near: what counts is the copying
+    return max(alone, least, -(-size // cost.in_flight))
 
 
 def _thrift(data: memoryview) -> Footer:

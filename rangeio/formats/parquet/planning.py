@@ -21,8 +21,6 @@ UNIT = 4 << 20
 """Bytes of chunks that one unit decodes, about: enough to be worth a thread, few enough that
 decoding begins while later ones are still on their way."""
 
-_LIGHT = 2 << 10
-
 
 @dataclass(frozen=True, slots=True)
 class Whole:
@@ -152,32 +150,38 @@ def _whole(job: _Job, whole: Mapping[int, Sequence[Column]]) -> Iterator[DecodeU
     run: list[int] = []
     fields: tuple[Column, ...] = ()
     ranges: list[ByteRange] = []
+    size = 0
     for group in sorted(whole):
         own = tuple(whole[group])
-        mine = [at for field in own for at in job.ranges(field, group)]
-        size = sum(at.size for at in ranges) + sum(at.size for at in mine)
-        if run and (own != fields or size > UNIT or run[-1] != group - 1):
+        parts = [job.ranges(field, group) for field in own]
+        mine = sum(at.size for part in parts for at in part)
+        if run and (own != fields or size + mine > UNIT or run[-1] != group - 1):
             yield _unit(job, fields, run, ranges)
-            run, ranges = [], []
-        if sum(at.size for at in mine) > UNIT and len(own) > 1:
-            yield from _cut(job, own, group)
+            run, ranges, size = [], [], 0
+        if mine > UNIT and len(own) > 1:
+            yield from _cut(job, own, parts, group)
             continue
-        run, fields, ranges = [*run, group], own, [*ranges, *mine]
+        run, fields, size = [*run, group], own, size + mine
+        ranges = [*ranges, *(at for part in parts for at in part)]
     if run:
         yield _unit(job, fields, run, ranges)
 
 
-def _cut(job: _Job, fields: Sequence[Column], group: int) -> Iterator[DecodeUnit]:
+def _cut(
+    job: _Job, fields: Sequence[Column], parts: Sequence[Sequence[ByteRange]], group: int
+) -> Iterator[DecodeUnit]:
     """A large row group, by sets of fields."""
     mine: list[Column] = []
     ranges: list[ByteRange] = []
-    for field in fields:
-        own = job.ranges(field, group)
-        if mine and sum(at.size for at in ranges) + sum(at.size for at in own) > UNIT:
+    size = 0
+    for field, own in zip(fields, parts, strict=True):
+        more = sum(at.size for at in own)
+        if mine and size + more > UNIT:
             yield _unit(job, tuple(mine), [group], ranges)
-            mine, ranges = [], []
+            mine, ranges, size = [], [], 0
         mine.append(field)
         ranges += own
+        size += more
     yield _unit(job, tuple(mine), [group], ranges)
 
 

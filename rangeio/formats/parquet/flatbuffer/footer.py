@@ -70,7 +70,7 @@ class FlatFooter:
             raise Corrupt(f"a row group that does not have {leaves} columns")
         if len(rows) * leaves * _SMALLEST_CHUNK > size:
             raise Corrupt(f"{len(rows)} row groups of {leaves} columns in {size} bytes")
-        if len(rows) * self._schema.path_bytes > FOLD * size:
+        if max(len(rows), 1) * self._schema.path_bytes > FOLD * size:
             raise Corrupt("paths of columns that are larger than the FlatBuffer")
         return columns, rows
 

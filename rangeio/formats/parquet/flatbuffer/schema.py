@@ -54,8 +54,6 @@ class FlatSchema:
         self._check_types(leaf)
         self._check_logical(tables)
         self._parents, self.path_bytes = self._tree(leaf)
-        if int(self._sizes.sum()) > FOLD * len(data):
-            raise Corrupt("names of schema elements that are larger than the FlatBuffer")
 
     def _arrays(self, tables: Tables) -> Elements:
         slots = self.revision
