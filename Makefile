@@ -7,7 +7,7 @@ PYTEST := $(BIN)/python -m pytest
 LINTED := $(wildcard rangeio tests benchmarks examples localstack setup.py)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test test-native-off test-localstack fuzz lint format bench clean
+.PHONY: help venv demo test test-native-off test-localstack fuzz fuzz-footers asan lint format bench clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 26
@@ -35,7 +35,17 @@ test-localstack: $(STAMP) ## the store suite against LocalStack, run without doc
 	$(BIN)/python localstack/run.py --test
 
 fuzz: $(STAMP) ## ten times the hostile bytes, and thousands of random tables (many minutes)
-	RANGEIO_FUZZ=full $(PYTEST) -n 2 tests/lance tests/codecs
+	RANGEIO_FUZZ=full $(PYTEST) -n 2 tests/lance tests/codecs tests/parquet
+
+fuzz-footers: $(STAMP) ## a million mutated Parquet footers through every scanner (nightly)
+	$(BIN)/python tests/parquet/fuzz_footers.py --count 1000000 --plain 500
+
+asan: $(STAMP) ## 50,000 of them through the kernels under AddressSanitizer; needs gcc
+	CFLAGS="-fsanitize=address -O1 -g" LDFLAGS="-fsanitize=address" $(BIN)/python setup.py \
+	  --quiet build_ext --build-lib build/asan --build-temp build/asan-objects
+	LD_PRELOAD=$$(gcc -print-file-name=libasan.so) ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc \
+	  $(BIN)/python tests/parquet/fuzz_footers.py --count 50000 --plain 0 \
+	  --kernels $$(ls build/asan/rangeio/codecs/_kernels*)
 
 lint: $(STAMP) ## ruff and mypy --strict
 	$(BIN)/ruff check $(LINTED)
