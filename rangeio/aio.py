@@ -100,11 +100,7 @@ class AsyncFile:
     ) -> pa.Table:
         """The asked columns and rows as one table. Cancelling ends what it started."""
         request = Request(columns, rows, filters, flatten, case_sensitive)
-
-        async def work() -> pa.Table:
-            return await (await self._opened.read(request)).table()
-
-        return await self._wait(work())
+        return await self._wait(self._opened.table(request))
 
     async def scan(
         self,
