@@ -235,7 +235,7 @@ def test_batches_and_tables_mix(tmp_path):
         (SMALL, {"rows_per_group": 7}, "'rows_per_group' is no option of Parquet.*row_group_size"),
         (SMALL, {"max_rows_per_page": 0}, "max_rows_per_page= must be"),
     ],
-    ids=str,
+    ids=[f"{i}" for i in range(14)],
 )
 def test_what_cannot_be_written(tmp_path, data, words, said):
     with pytest.raises(RequestError, match=said):

@@ -21,7 +21,7 @@ import pytest
 from parquet_columns import FLAT, NESTED, table, wrapped
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data" / "parquet-testing"
-ROWS = 700
+ROWS = 450
 
 Maker = Callable[[], bytes]
 
@@ -33,9 +33,9 @@ FIXED = ["float", "double", "halffloat", "int32", "int64", "fixed_16", "decimal1
 
 
 def arrow(content: pa.Table, **options: Any) -> bytes:
-    """What pyarrow writes of a table; row groups of 300 rows where nothing else is said."""
+    """What pyarrow writes of a table; row groups of 200 rows where nothing else is said."""
     sink = io.BytesIO()
-    rows = options.pop("row_group_size", 300)
+    rows = options.pop("row_group_size", 200)
     pq.write_table(content, sink, row_group_size=rows, **options)
     return sink.getvalue()
 
@@ -115,11 +115,11 @@ def _pyarrow() -> dict[str, Maker]:
 def _typed(name: str) -> bytes:
     """A type alone and below others. Views cannot be sliced, so they come in one row group."""
     if name in VIEWS:
-        content = wrapped(name, 400).drop_columns(["in_list_struct"]) if name in FLAT else None
+        content = wrapped(name, 240).drop_columns(["in_list_struct"]) if name in FLAT else None
         return arrow(table([name], ROWS) if content is None else content, row_group_size=ROWS)
     if name in NESTED:
         return arrow(table([name], ROWS))
-    return arrow(wrapped(name, 400), row_group_size=150)
+    return arrow(wrapped(name, 240), row_group_size=100)
 
 
 def _all_types(codec: str) -> bytes:
@@ -336,7 +336,7 @@ def _fastparquet() -> dict[str, Maker]:
         f"codec-{codec}": lambda codec=codec: by_fastparquet(content(), compression=codec)  # type: ignore[misc]
         for codec in ("UNCOMPRESSED", "SNAPPY", "GZIP", "ZSTD", "BROTLI", "LZ4", "LZ4_RAW")
     }
-    cases["row_groups"] = lambda: by_fastparquet(content(), row_group_offsets=[0, 100, 350])
+    cases["row_groups"] = lambda: by_fastparquet(content(), row_group_offsets=[0, 100, 250])
     cases["no_nulls"] = lambda: by_fastparquet(content().drop_null(), has_nulls=False)
     cases["int96"] = lambda: by_fastparquet(content(), times="int96")
     cases["no_statistics"] = lambda: by_fastparquet(content(), stats=False)

@@ -204,6 +204,10 @@ def test_statistics_are_the_same_or_wider():
             assert b.statistics.null_count == a.statistics.null_count
             assert b.statistics.distinct_count == a.statistics.distinct_count
             if b.statistics.has_min_max:
+                # Asked for a bound of fixed size that is not of the size, Arrow ends the process.
+                assert a.physical_type != "FIXED_LEN_BYTE_ARRAY" or len(
+                    b.statistics.min_raw
+                ) == len(b.statistics.max_raw) == len(a.statistics.min_raw)
                 assert b.statistics.min_raw <= a.statistics.min_raw
                 assert b.statistics.max_raw >= a.statistics.max_raw
                 exact += (b.statistics.min, b.statistics.max) == (

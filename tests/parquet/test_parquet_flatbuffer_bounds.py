@@ -158,12 +158,30 @@ def test_numbers_in_byte_arrays_are_never_cut():
     assert unpacked(fixed, Packed(0, 0, 1 << 56, -3), b"x") is None
 
 
+@pytest.mark.parametrize("logical", [0, Logical.UUID, Logical.DECIMAL])
+def test_values_of_fixed_size_are_never_cut(logical):
+    kind = Kind(Physical.FIXED_LEN_BYTE_ARRAY, 16, logical)
+    apart = Value(b"abcdefghijklmnop", True), Value(b"bbcdefghijklmnop", True)
+    alike = Value(b"abcdefghijklmnop", False), Value(b"abcdefghijklmnoq", False)
+    assert back(kind, *apart) == (None, None)
+    assert back(kind, *alike) == alike
+    bounds = packed(TEXT, *apart)
+    assert bounds is not None
+    assert [unpacked(TEXT, bound, b"").data for bound in bounds[:2]] == [
+        b"abcdefghijklmno",
+        b"bbcdefghijklmnp",
+    ]
+    assert [unpacked(kind, bound, b"") for bound in bounds[:2]] == [None, None]
+
+
 def test_what_may_be_an_interval_has_no_bounds():
     interval = Kind(Physical.FIXED_LEN_BYTE_ARRAY, 12, 0)
     value = Value(b"x" * 12, True)
     assert packed(interval, value, value) is None
     assert unpacked(interval, Packed(0, 0, 1 << 56, 12), b"") is None
-    assert back(Kind(Physical.FIXED_LEN_BYTE_ARRAY, 11, 0), value, value) == (value, value)
+    eleven = Value(b"x" * 11, True)
+    kind = Kind(Physical.FIXED_LEN_BYTE_ARRAY, 11, 0)
+    assert back(kind, eleven, eleven) == (eleven, eleven)
     decimal = Kind(Physical.FIXED_LEN_BYTE_ARRAY, 12, Logical.DECIMAL)
     assert back(decimal, value, value) == (value, value)
 

@@ -191,8 +191,8 @@ ASKED: list[dict[str, Any]] = [
     {"columns": ["int64"]},
     {"columns": ["string", "struct.c", "map"]},
     {"columns": ["list_struct.x"], "rows": slice(10, 20)},
-    {"columns": ["double", "category"], "rows": slice(290, 610)},
-    {"columns": ["string", "list_string"], "rows": [0, 50, 51, 699]},
+    {"columns": ["double", "category"], "rows": slice(190, 410)},
+    {"columns": ["string", "list_string"], "rows": [0, 50, 51, 449]},
     {"columns": ["int64_low"], "filters": [("int64_low", "==", 5)]},
     {"columns": ["string"], "filters": [("int64_low", ">", 18), ("double", "<", 0.0)]},
 ]

@@ -197,3 +197,42 @@ def test_a_bloom_filter_never_prunes_other_comparisons(filtered: bytes, session)
         for operator in ("!=", "<=", ">="):
             told = file.explain(["x"], filters=[("word", operator, word)])
             assert not any("bloom" in line for line in told.pruned)
+
+
+# ---- filters on neighbours ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_filter_on_a_sibling_leaf_of_chosen_pages(seed: int) -> None:
+    """The pages of a struct's leaves are cut at different rows; what is filtered by is not kept."""
+    rng = np.random.default_rng(seed)
+    rows = 1500
+    leaves = [
+        pa.array(np.arange(rows)),
+        pa.array([f"{'x' * (i % 50)}{i}" for i in range(rows)]),
+        pa.array([list(range(i % 4)) for i in range(rows)]),
+    ]
+    hole = pa.array(rng.random(rows) < 0.1)
+    struct = pa.StructArray.from_arrays(leaves, ["n", "text", "many"], mask=hole)
+    data = arrow(
+        pa.table({"s": struct, "k": pa.array(np.arange(rows))}),
+        row_group_size=int(rng.integers(400, rows + 1)),
+        write_page_index=True,
+        data_page_size=int(rng.choice([200, 1000])),
+        write_batch_size=int(rng.choice([10, 50])),
+        use_dictionary=bool(rng.integers(2)),
+    )
+    low = int(rng.integers(0, rows - 300))
+    n, k = pc.struct_field(struct, "n"), np.arange(rows)
+    wanted = pc.and_(pc.greater_equal(n, low), pa.array(k < low + 70)).fill_null(False)
+    kept = struct.filter(wanted)
+    with rangeio.Session() as session, rangeio.open(data, session=session) as file:
+        asked = [("s.n", ">=", low), ("k", "<", low + 70)]
+        assert any(PAGES.fullmatch(line) for line in file.explain(["s.text"], filters=asked).pruned)
+        for name in ("text", "many"):
+            got = file.read([f"s.{name}"], filters=asked).column("s").combine_chunks()
+            assert [field.name for field in got.type] == [name]
+            assert got.is_null().equals(kept.is_null())
+            assert pc.struct_field(got, name).equals(pc.struct_field(kept, name))
+        assert file.read([], filters=asked).num_rows == len(kept)
+        assert file.trace.unplanned == 0

@@ -411,9 +411,9 @@ def chunk(number: bytes, text: bytes) -> bytes:
 @pytest.mark.parametrize("texts_vary", [False, True])
 def test_a_number_among_chunks_has_ten_bytes_at_most(scanner, texts_vary):
     """Where they are compared as well: those of one size, and those of any."""
-    chunks = [chunk(b"\x02", TEXT[: i % 9 if texts_vary else 5]) for i in range(400)]
+    chunks = [chunk(b"\x02", TEXT + TEXT[: i % 9 if texts_vary else 0]) for i in range(400)]
     for size, good in ((2, True), (9, True), (10, True), (11, False), (12, False)):
-        chunks[302] = chunk(b"\x80" * (size - 1) + b"\0", TEXT[:5])
+        chunks[302] = chunk(b"\x80" * (size - 1) + b"\0", TEXT)
         data = of_chunks(chunks)
         if good:
             check(scanner(data), data)
@@ -424,8 +424,18 @@ def test_a_number_among_chunks_has_ten_bytes_at_most(scanner, texts_vary):
 
 @every_scanner
 @pytest.mark.parametrize("texts_vary", [False, True])
+@pytest.mark.parametrize("size", [b"\xff\xff\x07", b"\xff" * 9 + b"\x01", b"\x80" * 10 + b"\0"])
+def test_a_text_among_chunks_ends_within_the_bytes(scanner, texts_vary, size):
+    chunks = [chunk(b"\x02", TEXT + TEXT[: i % 9 if texts_vary else 0]) for i in range(400)]
+    chunks[302] = b"\x28" + size + TEXT + b"\x26\x02\0"
+    with pytest.raises(Corrupt):
+        scanner(of_chunks(chunks))
+
+
+@every_scanner
+@pytest.mark.parametrize("texts_vary", [False, True])
 def test_the_last_of_many_chunks_reaches_beyond_the_end(scanner, texts_vary):
-    chunks = [chunk(b"\x02", TEXT[: i % 9 if texts_vary else 5]) for i in range(400)]
+    chunks = [chunk(b"\x02", TEXT + TEXT[: i % 9 if texts_vary else 0]) for i in range(400)]
     data = of_chunks(chunks)
     last = scan.scan(memoryview(data)).chunks[0, -2]
     for stop in range(last, len(data)):

@@ -101,9 +101,7 @@ class Template:
         self._values = np.frombuffer(chunk * TILE, np.uint8)
 
     def fits(self, data: memoryview, at: int) -> bool:
-        """Whether a chunk of this structure begins at ``at``."""
-        if self.size > len(data) - at:
-            return False
+        """Whether a chunk of this structure begins at ``at``; its size in bytes is there."""
         found = int.from_bytes(data[at : at + self.size], "little")
         return found & self._mask == self._value
 

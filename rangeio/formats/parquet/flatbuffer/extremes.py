@@ -61,9 +61,11 @@ class Kind:
         return self.physical in (Physical.BYTE_ARRAY, Physical.FIXED_LEN_BYTE_ARRAY)
 
     @property
-    def decimal(self) -> bool:
-        """Whether byte arrays are numbers, which mean another number when they are cut."""
-        return self.logical == Logical.DECIMAL
+    def whole(self) -> bool:
+        """Whether bounds must not be cut: numbers become others, and values of fixed size are
+        taken by their size, by Arrow at the cost of the process."""
+        fixed = self.physical == Physical.FIXED_LEN_BYTE_ARRAY
+        return fixed or self.logical == Logical.DECIMAL
 
     @property
     def ordered(self) -> bool:
@@ -127,7 +129,7 @@ def _suffix(value: Value, start: int, kind: Kind, *, up: bool) -> Packed | None:
         # Bytes compare by their front, so less of a lower bound is one too; an upper one has to
         # become larger instead, which bytes of 255 cannot.
         cut = _raised(data[:SUFFIX]) if up else data[:SUFFIX]
-        if kind.decimal or cut is None:
+        if kind.whole or cut is None:
             return None
         data, exact = cut, False
     padded = data.ljust(ROOM, b"\0")
@@ -183,9 +185,7 @@ def _meanings(bound: Packed, size: int) -> set[bytes]:
 
 
 def _cut(kind: Kind, length: int, prefix: int) -> bool:
-    """Whether a bound may be a number that was cut."""
-    if not kind.decimal:
-        return False
+    """Whether a bound that has to be whole may have been cut."""
     if kind.physical == Physical.FIXED_LEN_BYTE_ARRAY:
         return prefix + abs(length) != kind.type_length
-    return length < 0
+    return kind.whole and length < 0
