@@ -61,8 +61,9 @@ class Column:
 
     @property
     def arrow(self) -> pa.Field:
-        """The Arrow field, metadata included."""
-        return pa.field(self.name, self.type, self.nullable, metadata=dict(self.metadata) or None)
+        """The Arrow field, metadata included. One of type null is nullable: Arrow has no other."""
+        nullable = self.nullable or pa.types.is_null(self.type)
+        return pa.field(self.name, self.type, nullable, metadata=dict(self.metadata) or None)
 
     def leaves(self) -> Iterator[Column]:
         """The physical leaves below, in order; the column itself where it is one."""

@@ -25,7 +25,7 @@ from rangeio.errors import BadFilter
 
 FULL = os.environ.get("RANGEIO_FUZZ") == "full"
 EXAMPLES = settings(
-    max_examples=5000 if FULL else 90,
+    max_examples=5000 if FULL else 70,
     deadline=None,
     derandomize=not FULL,
     suppress_health_check=list(HealthCheck),

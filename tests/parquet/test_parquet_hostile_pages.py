@@ -18,7 +18,7 @@ from rangeio.codecs.thrift import I32, I64, STRUCT, Struct
 from rangeio.errors import FormatError
 
 ROWS = 60
-LIES = [-(2**31), -1, 0, 1, ROWS - 1, ROWS + 1, 2**20, 2**27, 2**31 - 1]
+LIES = [-1, 0, ROWS - 1, ROWS + 1, 2**27, 2**31 - 1]
 CODECS = ["none", "snappy", "gzip", "zstd", "lz4", "brotli"]
 KINDS = ["int32", "string", "bool", "list_string", "fixed_3", "category", "null"]
 

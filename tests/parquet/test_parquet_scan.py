@@ -206,9 +206,11 @@ def field(data: bytes, id_: int) -> tuple[int, int, bytes]:
     return found
 
 
-def nested(depth: int, kind: int = STRUCT) -> tuple[int, object]:
-    """Structs, lists or maps within one another."""
-    value: tuple[int, object] = (I32, 1)
+def nested(
+    depth: int, kind: int = STRUCT, around: tuple[int, object] = (I32, 1)
+) -> tuple[int, object]:
+    """Structs, lists or maps within one another, around a value."""
+    value = around
     for _ in range(depth):
         value = {
             STRUCT: (STRUCT, Struct({1: value})),
@@ -297,6 +299,7 @@ GOOD: dict[str, bytes] = {
     "empty_list_of_an_unknown_type": parts(F2, F3, F4, (9, LIST, b"\x0f")),
     "empty_list_of_no_type": parts(F2, F3, F4, (9, LIST, b"\x00")),
     **{f"deepest_{k}": made(f9=nested(25, k)) for k in (STRUCT, LIST, MAP)},
+    "deepest_empty_list": made(f9=nested(24, around=(LIST, (STRUCT, [])))),
     "deepest_of_an_element": element(f30=nested(23)),
     "deepest_of_a_group": made(groups=[group(f30=nested(23, LIST))]),
     "deepest_of_a_chunk": made(chunks=[Struct({30: nested(21, MAP)})]),
@@ -390,6 +393,8 @@ BAD: dict[str, bytes] = {
     "map_longer_than_the_bytes": parts(F2, F3, F4, (9, MAP, b"\x7f\x33")),
     "groups_longer_than_the_bytes": parts(F2, F3, (4, LIST, b"\xfc\xff\xff\x03")),
     **{f"too_deep_{k}": made(f9=nested(26, k)) for k in (STRUCT, LIST, MAP)},
+    "too_deep_an_empty_list": made(f9=nested(25, around=(LIST, (STRUCT, [])))),
+    "too_deep_an_empty_map": made(f9=nested(25, around=(MAP, (STRUCT, STRUCT, [])))),
     "too_deep_for_an_element": element(f30=nested(24)),
     "too_deep_for_a_group": made(groups=[group(f30=nested(24, LIST))]),
     "too_deep_for_a_chunk": made(chunks=[Struct({30: nested(22, MAP)})]),
@@ -430,6 +435,18 @@ def test_a_text_among_chunks_ends_within_the_bytes(scanner, texts_vary, size):
     chunks[302] = b"\x28" + size + TEXT + b"\x26\x02\0"
     with pytest.raises(Corrupt):
         scanner(of_chunks(chunks))
+
+
+@every_scanner
+@pytest.mark.parametrize("texts_vary", [False, True])
+def test_a_map_among_chunks_is_compared_byte_by_byte(scanner, texts_vary):
+    """One of a longer key, in which lies what the other chunks end with."""
+    tail = b"\x2b\x01\x81\x02ab\x01\0"
+    chunks = [chunk(b"\x02", TEXT + TEXT[: i % 9 if texts_vary else 0]) for i in range(400)]
+    chunks = [one[:-1] + tail for one in chunks]
+    chunks[302] = chunk(b"\x02", TEXT)[:-1] + b"\x2b\x01\x81\x05ab\x01\0z\x01\0"
+    data = of_chunks(chunks)
+    check(scanner(data), data)
 
 
 @every_scanner
@@ -507,12 +524,27 @@ def greedy(name: str) -> bytes:
         return parts(*(field(data, i) for i in (4, 3, 2)))
     if name == "a_count":
         return parts((2, LIST, b"\xfc\xff\xff\xff\x07"), F3, F4) + bytes(1 << 16)
+    if name == "a_count_of_elements":
+        return parts((2, LIST, b"\xfc" + thrift.unsigned(1 << 16)), F3, F4) + bytes(1 << 16)
+    if name == "a_count_of_groups":
+        return parts(F2, F3, (4, LIST, b"\xfc" + thrift.unsigned(1 << 16))) + bytes(1 << 16)
     return arrow_footer(doubles(2000, 4), 2)
 
 
 @every_scanner
 @pytest.mark.parametrize(
-    "name", ["elements", "chunks", "groups", "fields", "groups_first", "a_count", "doubles"]
+    "name",
+    [
+        "elements",
+        "chunks",
+        "groups",
+        "fields",
+        "groups_first",
+        "a_count",
+        "a_count_of_elements",
+        "a_count_of_groups",
+        "doubles",
+    ],
 )
 def test_memory_is_in_proportion_to_the_bytes(scanner, name):
     data = greedy(name)
@@ -522,7 +554,7 @@ def test_memory_is_in_proportion_to_the_bytes(scanner, name):
         try:
             scanner(data)
         except FormatError:
-            assert name == "a_count"
+            assert name.startswith("a_count")
         peak = tracemalloc.get_traced_memory()[1] - before
     finally:
         tracemalloc.stop()

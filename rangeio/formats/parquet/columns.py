@@ -22,6 +22,7 @@ from rangeio.schema import Column, ColumnId, Schema
 NESTING = 100
 """Groups within one another, at most: Arrow walks them by recursion."""
 
+_NAMESAKE = -(1 << 31)
 _FEW = 64  # columns that are all made with the first
 _ALONE = 8  # columns of more that are made one by one, before blocks of them are
 _NUMBERED = re.compile(r"parquet-cpp(-arrow)? version [0-5]\.")  # these gave every field a number
@@ -229,9 +230,13 @@ def _column(field: pa.Field, own: ColumnId, declared: bool, leaves: Iterator[int
     if not below:
         return Column(own, field.type, field.nullable, declared, (), metadata, payload=next(leaves))
     children = []
-    for child in below:
+    names = set[str]()
+    for i, child in enumerate(below):
         told = (child.metadata or {}).get(b"PARQUET:field_id")
         unique_id = int(told) if told is not None and told.isdigit() else own.unique_id
+        if child.name in names:  # its path tells nobody which it is
+            unique_id = _NAMESAKE - i
+        names.add(child.name)
         children.append(
             _column(child, ColumnId(unique_id, (*own.path, child.name)), declared, leaves)
         )

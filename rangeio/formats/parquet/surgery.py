@@ -16,6 +16,7 @@ from rangeio.formats.parquet.footer import Part
 from rangeio.formats.parquet.locate import ARROW_SCHEMA
 
 MAGIC = b"PAR1"
+_REPEATED, _LIST = 2, 3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,13 +38,20 @@ class Trunk:
             return Branch(self.elements, self.orders)
         elements: list[bytes] = []
         orders: list[int] = []
-        self._walk(0, self.first, leaves, elements, orders)
+        self._walk(0, self.first, leaves, elements, orders, b"")
         return Branch(tuple(elements), tuple(orders))
 
     def _walk(
-        self, at: int, leaf: int, keep: Collection[int], out: list[bytes], orders: list[int]
+        self,
+        at: int,
+        leaf: int,
+        keep: Collection[int],
+        out: list[bytes],
+        orders: list[int],
+        above: bytes,
     ) -> tuple[int, int, bool]:
-        """Add what is left of an element; the element and the leaf after it, and whether any is."""
+        """Add what is left of an element below ``above``: the element and the leaf after it, and
+        whether any is left."""
         count = self.children[at]
         if not count:
             if leaf in keep:
@@ -54,10 +62,11 @@ class Trunk:
         own = self.elements[at]
         at += 1
         for _ in range(count):
-            at, leaf, any_left = self._walk(at, leaf, keep, out, orders)
+            at, leaf, any_left = self._walk(at, leaf, keep, out, orders, own)
             left += any_left
         if left:
-            out.insert(place, own if left == count else parent(own, left))
+            kept = own if left == count else parent(own, left)
+            out.insert(place, paired(kept, above) if left < count and left == 1 else kept)
         return at, leaf, left > 0
 
 
@@ -89,6 +98,20 @@ def parent(element: bytes, children: int) -> bytes:
     parts = [(i, kind, element[a:b]) for i, kind, a, b in thrift.fields(element) if i != 5]
     count = (5, thrift.I32, thrift.encoded(thrift.I32, children))
     return thrift.rebuilt(sorted([*parts, count], key=lambda part: part[0]))
+
+
+def paired(element: bytes, above: bytes) -> bytes:
+    """The element, told to be the item of a list itself where it is a repeated group right below
+    one: with a single child left, it would be taken for the level between."""
+    own, _ = thrift.read(element)
+    if own.integer(3) != _REPEATED or not above:
+        return element
+    outer, _ = thrift.read(above)
+    annotation = outer.struct(10) or thrift.Struct()
+    if outer.integer(6) != _LIST and _LIST not in annotation:
+        return element
+    own[4] = (thrift.BINARY, (outer.binary(4) or b"") + b"_tuple")
+    return thrift.write(own)
 
 
 def file_metadata(
