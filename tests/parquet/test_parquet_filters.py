@@ -158,6 +158,25 @@ LIARS = [
 ]
 
 
+WRITTEN = [
+    "polars-codec-zstd",
+    "polars-full_statistics",
+    "duckdb-codec-zstd",
+    "duckdb-version_1",
+    "arrow_rs-small_pages",
+    "arrow_rs-version_2",
+    "fastparquet-row_groups",
+    "pyarrow-setting-int96",
+    "pyarrow-setting-page_index",
+    "pyarrow-setting-bloom",
+    "pyarrow-setting-decimal_integers",
+    "pyarrow-setting-version_1.0",
+    "pyarrow-setting-no_arrow_schema",
+    "shape-all_null",
+    "shape-empty_row_groups",
+]
+
+
 @pytest.mark.skipif(not DATA.exists(), reason="the sample files are not beside the repository")
 @pytest.mark.parametrize("name", LIARS)
 def test_filters_on_values_of_found_files(name: str, session) -> None:
@@ -166,13 +185,7 @@ def test_filters_on_values_of_found_files(name: str, session) -> None:
     check_own_values(data, session)
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["polars-codec-zstd", "polars-full_statistics", "duckdb-codec-zstd", "duckdb-version_1",
-     "fastparquet-row_groups", "pyarrow-setting-int96", "pyarrow-setting-page_index",
-     "pyarrow-setting-bloom", "pyarrow-setting-decimal_integers", "pyarrow-setting-version_1.0",
-     "pyarrow-setting-no_arrow_schema", "shape-all_null", "shape-empty_row_groups"],
-)  # fmt: skip
+@pytest.mark.parametrize("name", WRITTEN)
 def test_filters_on_values_of_every_writers_files(name: str, session) -> None:
     check_own_values(made(name), session)
 

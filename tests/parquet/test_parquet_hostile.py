@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from corpus_files import arrow, by_duckdb, by_polars
+from corpus_files import arrow
 from parquet_columns import table
 from parquet_places import footer_range, forged, tree_of
+from peer_files import by_duckdb, by_polars
 
 import rangeio
 from rangeio.codecs import thrift

@@ -63,6 +63,7 @@ def test_the_files_have_the_codecs_that_they_are_named_after() -> None:
         ("pyarrow", "lz4-1.0", "LZ4"),
         ("polars", "zstd", "ZSTD"),
         ("duckdb", "lz4_raw", "LZ4"),
+        ("arrow_rs", "brotli(1)", "BROTLI"),
         ("duckdb", "gzip", "GZIP"),
     ):
         assert {c.compression for c in chunks(made(f"{writer}-codec-{codec}"))} == {wanted}
