@@ -1,8 +1,8 @@
 """A footer of no regular structure, parsed by Arrow: chunks are put together from what it tells.
 
 What Arrow's metadata says of a chunk may end the process where the bytes are hostile: a chunk that
-is encrypted, an unknown codec, one column too many, a bound of too few bytes. So a chunk is looked at
-only after Arrow's reader, which raises, has got past the same metadata, and statistics are never
+is encrypted, an unknown codec, one column too many, a bound of too few bytes. So a chunk is looked
+at only after Arrow's reader, which raises, has got past the same metadata, and statistics are never
 asked for.
 """
 
