@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from lance.file import LanceFileWriter
 
@@ -31,7 +32,10 @@ def server(tmp_path_factory):
     table = pa.table({name: np.arange(ROWS) * (i + 1) for i, name in enumerate(names)})
     with LanceFileWriter(str(path), table.schema, version="2.1") as writer:
         writer.write_batch(table)
-    with RangeServer({"lake/wide.lance": path.read_bytes()}) as server:
+    parquet = path.with_suffix(".parquet")
+    pq.write_table(table, parquet)
+    files = {f"lake/{one.name}": one.read_bytes() for one in (path, parquet)}
+    with RangeServer(files) as server:
         yield server
 
 
