@@ -214,8 +214,9 @@ class Lease:
             if flight.at.covers(at):
                 return self._own(flight.view(at), flight)
         for _, flight in spans:
-            if flight.room is not None and flight.at.start <= at.start:
-                return _completed(at, flight, held)
+            whole = _completed(at, flight, held)
+            if whole is not None:
+                return whole
         pieces = [*held, *((f.at, f.view(f.at)) for _, f in spans)]
         return joined(at, sorted(pieces, key=lambda piece: piece[0].start))
 
@@ -235,15 +236,22 @@ def _room(get: ByteRange, ranges: Sequence[ByteRange], held: Sequence[Held]) -> 
     return 0
 
 
-def _completed(at: ByteRange, flight: Flight, held: Held) -> memoryview:
-    """The bytes of ``at``: those of the flight, and what is held put where it left room."""
-    assert flight.data is not None
-    assert flight.room is not None
-    tail = ByteRange(flight.at.stop, at.stop)
-    data = next(data[tail.start - have.start :] for have, data in held if have.covers(tail))
-    flight.room[: tail.size] = data[: tail.size]
-    whole = memoryview(flight.data.obj)
-    return whole[at.start - flight.at.start : at.stop - flight.at.start].toreadonly()
+def _completed(at: ByteRange, flight: Flight, held: Held) -> memoryview | None:
+    """The bytes of ``at``: those of the flight, and what is held put where it left room for it.
+
+    None where it left too little: it may be another reader's, who wanted less.
+    """
+    tail = ByteRange(min(flight.at.stop, at.stop), at.stop)
+    if flight.room is None or at.start < flight.at.start or len(flight.room) < tail.size:
+        return None
+    for have, data in held:
+        if have.covers(tail):
+            assert flight.data is not None
+            first = tail.start - have.start
+            flight.room[: tail.size] = data[first : first + tail.size]
+            whole = memoryview(flight.data.obj)
+            return whole[at.start - flight.at.start : at.stop - flight.at.start].toreadonly()
+    return None
 
 
 def joined(at: ByteRange, pieces: Sequence[tuple[ByteRange, memoryview]]) -> memoryview:

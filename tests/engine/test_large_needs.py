@@ -95,7 +95,17 @@ def test_both_who_share_the_head_get_the_whole():
     run(work)
 
 
-@settings(max_examples=60, deadline=None)
+@pytest.mark.parametrize("held", [ByteRange(1, 2), ByteRange(1, 3)])
+def test_one_who_wants_more_than_the_head_left_room_for_joins_the_pieces(held):
+    async def work(rig):
+        rig.engine.cache.put("v", held, memoryview(DATA[held.start : held.stop]))
+        await asyncio.gather(asked(rig, 0, 2, 500), asked(rig, 0, 4, 500))
+        assert spans(rig) == [(0, 1), (held.stop, 4)]
+
+    run(work, cache=1 << 20)
+
+
+@settings(max_examples=100, deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, 19_999), st.integers(1, 20_000)), min_size=1, max_size=6),
     st.lists(st.tuples(st.integers(0, 19_999), st.integers(1, 9_000)), max_size=4),

@@ -51,6 +51,12 @@ def texts(columns: int, rows: int) -> pa.Table:
     return pa.table(values, names=[f"{'n' * (i % 23)}{i}" for i in range(columns)])
 
 
+def long_texts(columns: int, rows: int) -> pa.Table:
+    """Values that make chunks of many hundred bytes, of which statistics have four."""
+    values = [[f"{i}" * (50 + 20 * (r % 3)) for r in range(rows)] for i in range(columns)]
+    return pa.table(values, names=[f"t{i}" for i in range(columns)])
+
+
 def mixed(columns: int, rows: int, kinds: Sequence[str] = KINDS) -> pa.Table:
     """Types in no order."""
     draw = random.Random(5)
@@ -96,6 +102,7 @@ def seeds() -> tuple[bytes, ...]:
         arrow_footer(doubles(300, 4), write_statistics=False),
         arrow_footer(texts(70, 9), 3),
         arrow_footer(texts(20, 50), 10, version="1.0"),
+        arrow_footer(long_texts(33, 6), 2),
         arrow_footer(mixed(60, 9), 3),
         arrow_footer(mixed(25, 40), 8, write_page_index=True),
         arrow_footer(pa.table({name: column(name, 30) for name in NESTS}), 3),
@@ -167,3 +174,12 @@ class Speller:
 def respelt(data: bytes, draw: random.Random, rarely: int = 20) -> bytes:
     """A footer that says the same in other bytes."""
     return Speller(draw, rarely).struct(thrift.read(data)[0])
+
+
+def ending_in_chunks(data: bytes) -> bytes:
+    """A footer that says the same, and of which the last column chunk is the end."""
+    tree = thrift.read(data)[0]
+    tree[4] = tree.pop(4)
+    for group in tree.list(4) or []:
+        group[1] = group.pop(1)
+    return Speller(random.Random(0), 1 << 60).struct(tree)

@@ -23,7 +23,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from footer_seeds import respelt, seeds
+from footer_seeds import ending_in_chunks, respelt, seeds
 
 from rangeio.codecs import native
 from rangeio.errors import Corrupt
@@ -51,7 +51,7 @@ class Parent:
 
 @cache
 def parents() -> Sequence[Parent]:
-    """The seeds, and each of them in two other spellings."""
+    """The seeds, and each of them in other spellings."""
     draw = random.Random(SEED)
     found = []
     for data in seeds():
@@ -61,7 +61,7 @@ def parents() -> Sequence[Parent]:
             found.append(Parent(data, (), ()))
             continue
         spellings = [data, respelt(data, draw, 300), respelt(data, draw, 15)]
-        found += [_parent(one) for one in spellings]
+        found += [_parent(one) for one in (*spellings, ending_in_chunks(data))]
     return found
 
 

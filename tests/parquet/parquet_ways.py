@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,6 +18,7 @@ from rangeio.errors import FormatError
 from rangeio.schema import Column
 
 Words = list[object]
+FULL = os.environ.get("RANGEIO_FUZZ") == "full"
 
 
 def check(
@@ -95,9 +97,10 @@ def check_leaves(file: rangeio.File, peer: Peer) -> None:
                     _unread(lambda: file.read(words), peer.by_groups([number]), leaf.name)  # noqa: B023
                     continue
                 same(file.read(words), wanted, "alone", pruned=True)
-                rows = slice(max(peer.rows - 10, 0), peer.rows)
-                last = file.read(words, rows=rows)
-                same(last, cut(wanted, rows), "the last rows", pruned=True)
+                if FULL:
+                    rows = slice(max(peer.rows - 10, 0), peer.rows)
+                    last = file.read(words, rows=rows)
+                    same(last, cut(wanted, rows), "the last rows", pruned=True)
 
 
 def _cut_to(peer: Peer, span: range, number: int, top: Column, leaf: Column) -> pa.Table | None:

@@ -26,7 +26,6 @@ from rangeio.transport.profile import PROFILES
 PROFILE = replace(PROFILES["s3"], tail=1024, few_bytes=True, small_file=0)
 NAMES = [
     "pyarrow-setting-page_index",
-    "pyarrow-setting-bloom",
     "shape-field_ids",
     "shape-empty_row_groups",
 ]

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from parquet_columns import table
 from parquet_filters import COMPARISONS, Asked, Group, expressible, filters, layouts, mask, tables
 from parquet_peer import Peer, same
-from parquet_places import metadata
+from parquet_places import metadata, pages
 from parquet_ways import cut
 
 import rangeio
@@ -35,7 +35,8 @@ PRUNED = re.compile(
     r"row group (\d+): (?:(statistics|bloom filter) of (.+)|the filter matches no row)"
 )
 WORDS = list(COMPARISONS)[:: 1 if FULL else 2]
-PAGES = re.compile(r"row group (\d+): (\d+) of (\d+) pages of (.+)")
+PAGES = re.compile(r"row group (\d+): \d+ of \d+ pages of .+")
+PAGES_OF = re.compile(r"(\d+) of (\d+) pages of (.+?)(?=, \d+ of|$)")
 
 
 @pytest.fixture(scope="module")
@@ -54,28 +55,25 @@ def picked(content: pa.Table, wanted: np.ndarray) -> pa.Table:
     return content.take(pa.array(np.flatnonzero(wanted)))
 
 
-def empty_where_pruned(
-    data: bytes, told: rangeio.Explanation, wanted: np.ndarray
-) -> tuple[int, int]:
-    """Every pruned row group and page held no matching row; how many of each there were."""
+def empty_where_pruned(data: bytes, told: rangeio.Explanation, wanted: np.ndarray) -> None:
+    """Every row group that is named as pruned held no matching row, and no more pages of a column
+    are than held none."""
     footer = metadata(data)
     sizes = [footer.row_group(g).num_rows for g in range(footer.num_row_groups)]
     starts = np.concatenate(([0], np.cumsum(sizes))).astype(int)
-    groups = pages = 0
+    paths = [column.path for column in Peer(data).file.schema]
     for line in told.pruned:
         found = PRUNED.fullmatch(line) or PAGES.fullmatch(line)
         assert found is not None, line
-        group = int(found[1])
-        here = wanted[starts[group] : starts[group + 1]]
+        first, stop = starts[int(found[1]) : int(found[1]) + 2]
         if found.re is PRUNED:
-            groups += 1
-            assert not here.any(), line
-        else:
-            count, total = int(found[2]), int(found[3])
-            pages += count
-            assert 0 < count <= total
-            assert here.size, line
-    return groups, pages
+            assert not wanted[first:stop].any(), line
+            continue
+        for count, total, name in PAGES_OF.findall(line):
+            own = [p.rows for p in pages(data, paths.index(name)) if first <= p.rows[0] < stop]
+            empty = sum(not wanted[start:end].any() for start, end in own)
+            assert 0 < int(count) <= empty, line
+            assert int(total) == len(own), line
 
 
 # ---- any table, any filter ---------------------------------------------------------------------
@@ -83,14 +81,14 @@ def empty_where_pruned(
 
 @given(st.data())
 @EXAMPLES
-def test_filtered_reads_equal_arrows(data: st.DataObject) -> None:
+def test_filtered_reads_equal_arrows(session: rangeio.Session, data: st.DataObject) -> None:
     content = data.draw(tables())
     written = arrow(content, **data.draw(layouts(content)))
     content = whole(written)
     groups: list[Group] = data.draw(filters(content))
     columns = data.draw(st.lists(st.sampled_from(content.column_names), unique=True, max_size=2))
     wanted = mask(groups, content)
-    with rangeio.Session() as session, rangeio.open(written, session=session) as file:
+    with rangeio.open(written, session=session) as file:
         asked: Any = [[one.triple() for one in group] for group in groups]
         expected = picked(content, wanted).select(columns)
         same(file.read(columns, filters=asked), expected, "lists")

@@ -24,7 +24,7 @@ from rangeio.codecs import thrift
 from rangeio.errors import FormatError
 
 FULL = os.environ.get("RANGEIO_FUZZ") == "full"
-FLIPS = 60_000 if FULL else 960
+FLIPS = 60_000 if FULL else 640
 SECONDS = 20.0
 """What no single read may take, on the slowest of machines."""
 
@@ -64,7 +64,6 @@ WAYS: list[dict[str, Any]] = [
     {},
     {"rows": slice(13, 15)},
     {"rows": [0, 7, 39]},
-    {"columns": ["*"]},
 ]
 FILTERED: list[dict[str, Any]] = [
     {"filters": [("int64_low", "==", 5)]},
@@ -127,7 +126,7 @@ def test_cut_at_every_length(session, name: str) -> None:
     data = small()[name]
     start = footer_range(data)[0]
     rng = np.random.default_rng(len(data))
-    step = 1 if FULL else 13
+    step = 1 if FULL else 29
     lengths = {*range(start - 1, len(data), step), *range(14), *range(len(data) - 12, len(data))}
     lengths |= set(rng.integers(0, start, 40).tolist())
     for length in sorted(lengths):
@@ -141,7 +140,7 @@ def test_cut_out_and_filled_in(session, name: str) -> None:
     start = footer_range(data)[0]
     for edge in (4, start // 2, start, len(data) - 8):
         for at in (edge - 1, edge, edge + 1):
-            for missing in (1, 7, 64):
+            for missing in (1, 64):
                 attempt(session, data[:at] + data[at + missing :])
                 attempt(session, data[:at] + bytes(missing) + data[at:])
 
@@ -230,7 +229,7 @@ def test_positions_and_sizes_of_chunks_that_lie(session, name: str, field: str) 
 
 @pytest.mark.parametrize("value", HUGE)
 def test_numbers_of_rows_that_lie(session, value: int) -> None:
-    for name in ("flat", "nested", "odd", "indexed"):
+    for name in list(small()) if FULL else ("odd", "indexed"):
         data = small()[name]
         for place in ("file", "group", "both"):
             tree = tree_of(data)

@@ -22,7 +22,7 @@ import rangeio
 from rangeio.codecs import thrift
 from rangeio.codecs.thrift import BINARY, BYTE, FALSE, I32, LIST, STRUCT, TRUE, Struct
 
-SEEDS = range(12_000 if os.environ.get("RANGEIO_FUZZ") == "full" else 150)
+SEEDS = range(12_000 if os.environ.get("RANGEIO_FUZZ") == "full" else 120)
 NAMES = ["int32", "int64_low", "string", "fixed_3", "records", "list_string", "fixed_16"]
 NAMES += ["list_records", "map", "list_list", "decimal128", "map_records"]
 WORDS = ["list", "bag", "array", "array_element", "element", "item", "key_value", "map", "tuple"]

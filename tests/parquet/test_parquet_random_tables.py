@@ -22,7 +22,7 @@ import rangeio
 from rangeio.errors import FormatError
 from rangeio.transport.profile import PROFILES
 
-SEEDS = range(3000 if os.environ.get("RANGEIO_FUZZ") == "full" else 30)
+SEEDS = range(3000 if os.environ.get("RANGEIO_FUZZ") == "full" else 24)
 NAMES = [name for name in COLUMNS if name not in (*VIEWS, "deep")]
 """What pyarrow writes in several row groups and reads of several."""
 

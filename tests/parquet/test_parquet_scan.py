@@ -367,6 +367,7 @@ BAD: dict[str, bytes] = {
     "field_id_too_low": element(f9=(I64, -(1 << 31) - 1)),
     "more_elements_than_due": made([ROOT, LEAF, LEAF]),
     "more_elements_than_none": made([Struct({4: (BINARY, b"root")}), LEAF]),
+    "more_elements_that_make_room": made([ROOT, LEAF, Struct(ROOT | {5: (I32, 2)}), LEAF]),
     "fewer_elements_than_due": made([Struct(ROOT | {5: (I32, 2)}), LEAF]),
     "children_without_end": made([Struct(ROOT | {5: (I32, (1 << 31) - 1)}), LEAF]),
     "no_columns": made(groups=[group(chunks=None)]),

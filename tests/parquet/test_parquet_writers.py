@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -21,12 +22,17 @@ KINDS = ("-type-", "shape-", "small_pages", "row_groups", "version_1", "field_id
 SETTINGS = ("page_index", "no_arrow_schema", "plain_nested_names", "int96", "decimal_integers")
 
 
+@pytest.fixture(scope="module")
+def session() -> Iterator[rangeio.Session]:
+    with rangeio.Session() as one:
+        yield one
+
+
 @pytest.mark.parametrize("name", list(CASES))
-def test_a_file_reads_as_pyarrow_reads_it(name: str) -> None:
+def test_a_file_reads_as_pyarrow_reads_it(session: rangeio.Session, name: str) -> None:
     """Columns and leaves are read one by one of every type and shape; of every codec at night."""
     thorough = FULL or any(word in name for word in (*KINDS, *SETTINGS))
-    with rangeio.Session() as session:
-        check(made(name), session, thorough=thorough)
+    check(made(name), session, thorough=thorough)
 
 
 # ---- the corpus is what it says ----------------------------------------------------------------
