@@ -23,7 +23,14 @@ def kernels() -> list[Extension]:
             ["rangeio/codecs/_kernels.pyx"],
             depends=[
                 f"rangeio/codecs/{name}"
-                for name in ("fastlanes.h", "footer.h", "footer.pxi", "zipped.pxi")
+                for name in (
+                    "doris.pxi",
+                    "fastlanes.h",
+                    "footer.h",
+                    "footer.pxi",
+                    "zipped.pxi",
+                    "directory.pxi",
+                )
             ],
             extra_compile_args=[] if sys.platform == "win32" else ["-O3"],
             optional=True,

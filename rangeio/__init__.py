@@ -5,6 +5,7 @@ import logging
 from rangeio import errors
 from rangeio.aio import AsyncFile, open_async
 from rangeio.column import ColumnReader
+from rangeio.convert import convert
 from rangeio.errors import FormatError, RangeIOError, RequestError, StoreError
 from rangeio.explanation import Explanation
 from rangeio.fetching import fetch, fetch_async, open_raw
@@ -31,6 +32,7 @@ __all__ = [
     "StoreError",
     "Trace",
     "Written",
+    "convert",
     "errors",
     "fetch",
     "fetch_async",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Coroutine
+from collections.abc import AsyncGenerator, Coroutine, Sequence
 from typing import Any, Self, TypeVar
 
 import pyarrow as pa
@@ -15,7 +15,7 @@ from rangeio.predicate import Filters
 from rangeio.reading import Reading, Request, checked
 from rangeio.request import RowWords
 from rangeio.schema import Schema
-from rangeio.select import Words
+from rangeio.select import Word, Words
 from rangeio.session import Session, default_session
 from rangeio.stores.address import Options, Target
 from rangeio.stream import Pulled
@@ -88,6 +88,12 @@ class AsyncFile:
     async def schema(self) -> Schema:
         """The top-level columns, each made when it is looked at."""
         return await self._wait(self._opened.schema())
+
+    async def paths(self, column: Word, prefix: str = "") -> Sequence[str]:
+        """The paths inside a column of no fixed structure (a Variant) that begin with ``prefix``,
+        sorted as bytes. RequestError of any other column."""
+        found = await self._wait(self._opened.column(column))
+        return await self._wait(self._opened.paths(found, prefix))
 
     async def read(
         self,

@@ -66,6 +66,11 @@ class ColumnReader:
         found = pages_of(self._file, [self._column])
         return [page for pages in found.values() for page in pages]
 
+    def paths(self, prefix: str = "") -> Sequence[str]:
+        """The paths inside a column of no fixed structure (a Variant) that begin with ``prefix``,
+        sorted as bytes. RequestError of any other column."""
+        return self._file._run(self._file._opened.paths(self._column, prefix))
+
     def read(self, rows: RowWords | None = None) -> pa.ChunkedArray:
         """The column's values, opened along its path as far as structs go."""
         return column_of(self._file.read([self._column], rows=rows), self.path)

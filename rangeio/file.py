@@ -8,16 +8,15 @@ from typing import Any, Self, TypeVar
 import pyarrow as pa
 
 from rangeio.column import ColumnReader
-from rangeio.engine.flights import located
 from rangeio.engine.handle import Handle
 from rangeio.errors import Closed
 from rangeio.explanation import Explanation
-from rangeio.opening import Asked, Opened, connect
+from rangeio.opening import Asked, Opened, at_hand, connect
 from rangeio.predicate import Filters
 from rangeio.reading import Reading, Request, checked
 from rangeio.request import RowWords
-from rangeio.schema import Column, Schema
-from rangeio.select import Word, Words, one_of
+from rangeio.schema import Schema
+from rangeio.select import Word, Words
 from rangeio.session import Session, default_session
 from rangeio.stores.address import Options, Target
 from rangeio.stream import Stream
@@ -44,8 +43,10 @@ def open(  # noqa: A001 - the name users expect
         storage_options: passed to fsspec for credentials, endpoint, region, anonymous access.
         filesystem: an fsspec filesystem that the caller already has, instead of storage_options.
         format: the format's name; sniffed from the file's last bytes by default.
-        schema: names, types and ids, for formats whose files carry none; Lance and Parquet
-            files carry theirs.
+        schema: the columns of files that carry no names (Doris): ``{unique_id: name}``, or an Arrow
+            schema whose fields have their id in the metadata ``unique_id``, else by position. Only
+            these columns are there; one that the file lacks is null, or the text in the metadata
+            ``default``. Lance and Parquet files carry names, and refuse it.
         index: a metadata index beside the file: none is read yet, so "auto" and "off" are the same.
         session: caches and limits; the process's own by default.
 
@@ -109,7 +110,8 @@ class File:
     @property
     def num_rows(self) -> int:
         """Top-level rows."""
-        return self._run(self._opened.num_rows())
+        found = None if self._closed else self._opened.at_once(lambda handle: handle.num_rows())
+        return found if found is not None else self._run(self._opened.num_rows())
 
     @property
     def num_columns(self) -> int:
@@ -124,7 +126,8 @@ class File:
     @property
     def schema(self) -> Schema:
         """The top-level columns, each made when it is looked at."""
-        return self._run(self._opened.schema())
+        found = None if self._closed else self._opened.at_once(lambda handle: handle.schema())
+        return found if found is not None else self._run(self._opened.schema())
 
     @property
     def trace(self) -> Trace:
@@ -133,10 +136,7 @@ class File:
 
     def column(self, word: Word) -> ColumnReader:
         """One column by name, dotted path, path tuple or unique_id. Reads nothing of its data."""
-        schema = self.schema
-        with located(self._handle.of):
-            column: Column = one_of(schema, word)[1]
-        return ColumnReader(self, column)
+        return ColumnReader(self, self._run(self._opened.column(word)))
 
     # ---- reading ----
 
@@ -161,7 +161,8 @@ class File:
             case_sensitive: False lets names differ in case.
         """
         request = Request(columns, rows, filters, flatten, case_sensitive)
-        return self._run(self._opened.table(request))
+        table = None if self._closed else self._opened.table_at_once(request)
+        return table if table is not None else self._run(self._opened.table(request))
 
     def scan(
         self,
@@ -236,5 +237,5 @@ class File:
 
 def _opened(asked: Asked, session: Session | None) -> File:
     session = default_session() if session is None else session
-    handle = session.run(connect(asked, session))
+    handle = at_hand(asked, session) or session.run(connect(asked, session))
     return File(Opened(asked, session, handle))

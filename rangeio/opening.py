@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from itertools import count
+from typing import Any, TypeVar, cast
 
 import pyarrow as pa
 
-from rangeio.engine.flights import located
+from rangeio.declared import Declared
+from rangeio.engine import atonce
+from rangeio.engine.direct import DirectHandle, direct, immediate
+from rangeio.engine.flights import Pinned, located
+from rangeio.engine.hand import NotAtHand
 from rangeio.engine.handle import Handle, opened
 from rangeio.errors import RequestError
 from rangeio.explanation import Explanation
 from rangeio.formats import named, sniff
 from rangeio.formats.format import Format, PageInfo
-from rangeio.reading import Reading, Request, prepare
+from rangeio.reading import EVERYTHING, Reading, Request, prepare
 from rangeio.schema import Column, ColumnId, Schema
+from rangeio.select import Word
 from rangeio.session import Session
 from rangeio.statistics import Statistics
-from rangeio.stores.address import Options, Target
+from rangeio.stores.address import Options, Target, local
 from rangeio.stores.local import LocalStore
+from rangeio.transport.profile import PROFILES
+from rangeio.transport.source import Source
+from rangeio.transport.trace import Trace
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +39,7 @@ class Asked:
 
     pin, size: the version that was opened; opening another raises ObjectChanged. storage_options
     travel in pickles as the user passed them; like the target, which may be signed, they stay out
-    of the repr.
+    of the repr. declared: the caller's ``schema=``.
     """
 
     target: Target = field(repr=False)
@@ -37,6 +48,7 @@ class Asked:
     format: str | None = None
     pin: str | None = None
     size: int | None = None
+    declared: Declared | None = None
 
     @classmethod
     def of(
@@ -49,11 +61,10 @@ class Asked:
         index: str,
     ) -> Asked:
         """The words of an open call, checked as far as they can be without looking."""
-        if schema is not None:
-            raise RequestError("schema= is for formats whose files carry none; this one does")
         if index not in ("auto", "off"):
             raise RequestError(f"index={index!r}: metadata indexes are not read yet; leave it out")
-        return cls(target, storage_options, filesystem, fmt)
+        declared = None if schema is None else Declared.of(schema)
+        return cls(target, storage_options, filesystem, fmt, declared=declared)
 
     def find(self, tail: memoryview) -> Format:
         """The format that was named, else the one that claims the bytes."""
@@ -71,8 +82,43 @@ async def connect(asked: Asked, session: Session) -> Handle:
         of.source.pin, of.source.size = asked.pin, asked.size
     taught = live.hint(of.source)
     return await opened(
-        live.engine, of, asked.find, taught, lambda pinned: session.version(pinned, who)
+        live.engine,
+        of,
+        asked.find,
+        taught,
+        lambda pinned: session.version(pinned, who),
+        asked.declared,
     )
+
+
+def at_hand(asked: Asked, session: Session) -> DirectHandle | None:
+    """The file opened on this thread, where its bytes are at hand; else None.
+
+    A profile that was asked for is one to be kept to, so its files go the engine's way.
+    """
+    if asked.filesystem is not None or session.profile is not None or session.closed:
+        return None
+    path = local(asked.target)
+    if path is None:
+        return None
+    source = Source(LocalStore(), path, path, PROFILES[LocalStore.profile], asked.pin, asked.size)
+    of = Pinned(source, None, Trace(), count(1), source.profile.cost, session.deadline)
+    return direct(of, asked.find, asked.declared)
+
+
+async def moved(asked: Asked, session: Session, handle: DirectHandle) -> Handle:
+    """The same version of the same file, on the session's engine; its trace goes on."""
+    of, who = await session.connect(asked.target, asked.storage_options, asked.filesystem)
+    source = handle.of.source
+    of.source.pin, of.source.size = source.pin, source.size
+    of = replace(
+        of,
+        version=session.version(of, who),
+        trace=handle.of.trace,
+        hops=handle.of.hops,
+        data=handle.of.data,
+    )
+    return handle.moved(session.live.engine, of)
 
 
 async def prepared(handle: Handle, request: Request, session: Session) -> Reading:
@@ -92,10 +138,43 @@ class Opened:
         self.session = session
         self.handle = handle
         self.asked = pinned_to(asked, handle)
+        self._direct = handle if isinstance(handle, DirectHandle) else None
+
+    def at_once(self, work: Callable[[Handle], Coroutine[Any, Any, T]]) -> T | None:
+        """What ``work`` makes of the handle on this thread; None where that cannot be."""
+        handle = self._direct
+        if handle is None or self.session.closed:
+            return None
+        try:
+            with located(handle.of):
+                return immediate(work(handle))
+        except NotAtHand:
+            self._direct = None
+            return None
+
+    def table_at_once(self, request: Request) -> pa.Table | None:
+        """A read on this thread; None where it is too large for that, or cannot be."""
+        if request == EVERYTHING:
+            found = self.at_once(lambda handle: cast("DirectHandle", handle).entire())
+            if found is not None:
+                return found
+        reading = self.at_once(lambda handle: prepare(handle, request))
+        if reading is None or self._direct is None:
+            return None
+        try:
+            found = atonce.table(reading.prepared, self._direct.direct.cache)
+        except NotAtHand:
+            self._direct = None
+            return None
+        self._direct.release()
+        with located(self._direct.of):
+            return None if found is None else reading.finished(found)
 
     async def here(self) -> Handle:
         """The handle of this process."""
-        if self.handle.engine is not self.session.live.engine:
+        if isinstance(self.handle, DirectHandle):
+            self.handle = await moved(self.asked, self.session, self.handle)
+        elif self.handle.engine is not self.session.live.engine:
             self.handle = await connect(self.asked, self.session)
         return self.handle
 
@@ -126,6 +205,21 @@ class Opened:
         handle = await self.here()
         meta = (await handle.metas(handle.format.needed(column))).get(column.id)
         return None if meta is None else handle.format.statistics(meta)
+
+    async def column(self, word: Word) -> Column:
+        """The one column that a word means; of a schema that is made of the columns' metadata, no
+        more than that."""
+        handle = await self.here()
+        with located(handle.of):
+            return await handle.column(word)
+
+    async def paths(self, column: Column, prefix: str) -> Sequence[str]:
+        """The paths inside a column of no fixed structure. RequestError of any other column."""
+        handle = await self.here()
+        steps = handle.format.paths(handle.table, column, prefix)
+        if steps is None:
+            raise RequestError(f"{column.id.name!r} has a fixed structure: its schema tells")
+        return await handle.steps(steps)
 
     async def read(self, request: Request) -> Reading:
         """A planned read."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from operator import attrgetter
 
 _BY_POSITION = attrgetter("start", "stop")
@@ -153,6 +153,24 @@ def subtract(want: ByteRange, held: Sequence[ByteRange]) -> list[ByteRange]:
     if at < want.stop:
         missing.append(ByteRange(at, want.stop))
     return missing
+
+
+def gets(
+    parts: Sequence[ByteRange],
+    policy: Coalescing,
+    gap: int | None,
+    here: Callable[[ByteRange], Sequence[ByteRange]],
+) -> list[ByteRange]:
+    """Coalesce what is missing; what is here already is not even read as a gap.
+
+    gap: read through no wider one than this. here: what is held of a range, sorted.
+    """
+    if gap is not None and gap < policy.gap:
+        policy = replace(policy, gap=gap)
+    merged = coalesce(parts, policy)
+    if len(merged) == len(parts):  # nothing was merged: there are no gaps
+        return merged
+    return [part for get in merged for part in subtract(get, here(get))]
 
 
 def hull(wants: Sequence[ByteRange], cost: CostModel) -> ByteRange | None:

@@ -22,6 +22,7 @@ from rangeio.ranges import ByteRange
 from rangeio.request import RowSelection, RowWords, rows_of
 from rangeio.schema import Column, Schema
 from rangeio.select import Selection, Words, select
+from rangeio.sought import Sought
 
 Batches: TypeAlias = AsyncGenerator[pa.RecordBatch, None]
 
@@ -35,6 +36,9 @@ class Request:
     filters: Filters | None = None
     flatten: bool = False
     case_sensitive: bool = True
+
+
+EVERYTHING = Request()
 
 
 @dataclass(slots=True)
@@ -61,9 +65,13 @@ class Reading:
             table = await anext(whole)
         finally:
             await whole.aclose()
-        if self.rows.take is None and self.predicate is None and not self.request.flatten:
+        if self._as_it_is:
             return table
         return await self.prepared.handle.in_pool(partial(self._result, table))
+
+    def finished(self, table: pa.Table) -> pa.Table:
+        """What was asked for, of the table that was read."""
+        return table if self._as_it_is else self._result(table)
 
     async def batches(self, batch_rows: int) -> Batches:
         """Record batches of at most ``batch_rows`` rows, in order; each is handed on while later
@@ -108,6 +116,10 @@ class Reading:
             pruned=plan.pruned,
             consistency=source.consistency,
         )
+
+    @property
+    def _as_it_is(self) -> bool:
+        return self.rows.take is None and self.predicate is None and not self.request.flatten
 
     @property
     def _arrow(self) -> pa.Schema:
@@ -159,7 +171,8 @@ async def prepare(handle: Handle, request: Request) -> Reading:
         words: list[Any] = [*asked.fields, *predicate.columns]
         return select(schema, words).fields
 
-    fields, metas = await handle.loaded(choose)
+    words = Sought.of(request.columns, request.filters, request.case_sensitive)
+    fields, metas = await handle.loaded(choose, words)
     rows = rows_of(request.rows, await handle.num_rows())
     (selection, predicate, metadata), *_ = chosen
     plan = await handle.plan(metas, Query(fields, rows.rows, predicate))

@@ -169,6 +169,7 @@ class Schema(Collection[Column]):
     A file of C columns costs C names, not C objects: ``make(i)`` builds the i-th column.
     ids: the unique_id of every top-level column, where they are known without building it.
     find: the positions of a top-level name, where they are known without looking at all names.
+    ahead: told which columns are about to be looked at, where it pays to make them together.
     """
 
     def __init__(
@@ -179,13 +180,20 @@ class Schema(Collection[Column]):
         metadata: Mapping[bytes, bytes] | None = None,
         ids: Sequence[int] | None = None,
         find: Callable[[str], list[int]] | None = None,
+        ahead: Callable[[Sequence[int]], None] | None = None,
     ) -> None:
         self.names = names
         self.ids = ids
         self.metadata = dict(metadata or {})
         self.positions: Mapping[str, list[int]] = Positions(names, find)
         self._make = make
+        self._ahead = ahead
         self._made: dict[int, Column] = {}
+
+    def expect(self, positions: Sequence[int]) -> None:
+        """Say which columns will be looked at: many are made sooner together than one by one."""
+        if self._ahead is not None:
+            self._ahead([i for i in positions if i not in self._made])
 
     @classmethod
     def of(cls, columns: Sequence[Column], metadata: Mapping[bytes, bytes] | None = None) -> Schema:

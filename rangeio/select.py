@@ -71,10 +71,13 @@ def select(schema: Schema, words: Words | None, *, case_sensitive: bool = True) 
     more than one column. Builds no column that need not be looked at.
     """
     if words is None:
+        schema.expect(range(len(schema)))
         return Selection(tuple(schema))
     names = _Names(schema, case_sensitive)
     asked: dict[int, set[Path]] = {}
-    for word in _listed(words):
+    listed = _listed(words)
+    schema.expect([i for word in listed if isinstance(word, str) for i in names.tops(word)])
+    for word in listed:
         for position, column in names.hits(word):
             asked.setdefault(position, set()).update(_kept(word, column))
     return Selection(tuple(schema.at(i).pruned(frozenset(paths)) for i, paths in asked.items()))

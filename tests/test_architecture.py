@@ -11,11 +11,11 @@ HOUSE = ROOT / "rangeio"
 FILES = sorted(HOUSE.rglob("*.py"))
 TREES = {path: ast.parse(path.read_text(), str(path)) for path in FILES}
 
-WORDS = ("errors", "ranges", "steps", "schema", "plan", "picking")
+WORDS = ("errors", "ranges", "steps", "schema", "plan", "picking", "declared")
 FILTERS = ("literal", "statistics", "condition", "expression", "predicate")
-PURE = (*WORDS, *FILTERS, "select", "request", "explanation", "codecs")
+PURE = (*WORDS, *FILTERS, "select", "sought", "request", "explanation", "codecs")
 BELOW = (*PURE, "environment", "formats", "stores", "transport", "engine")
-HANDLES = ("file", "aio", "column", "dataset", "write")
+HANDLES = ("file", "aio", "column", "dataset", "write", "convert")
 FRONT = ("live", "session", "opening", "reading", "stream", "fetching", *HANDLES)
 
 OPEN = (*BELOW, "index", *FRONT)
@@ -34,7 +34,8 @@ MAY_IMPORT = {
     "formats": PURE,
     "formats.format": PURE,
     "formats.sparsefile": (*PURE, "formats.format"),
-    "formats.*": (*PURE, "formats.format", "formats.sparsefile"),
+    "formats.sparsemap": ("ranges",),
+    "formats.*": (*PURE, "formats.format", "formats.sparsefile", "formats.sparsemap"),
     "index": (*PURE, "formats.format", "formats.lance"),
     "stores": ("ranges", "errors"),
     "transport": (*PURE, "stores.store", "stores.url"),

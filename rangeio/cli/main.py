@@ -9,10 +9,10 @@ from collections.abc import Callable, Sequence
 from typing import NoReturn
 
 import rangeio
-from rangeio.cli import columns, demonstration, doctor, explain, info, read
+from rangeio.cli import columns, convert, demonstration, doctor, explain, info, read
 from rangeio.cli.failure import guarded
 
-_COMMANDS = (info, columns, explain, read, doctor, demonstration)
+_COMMANDS = (info, columns, explain, read, convert, doctor, demonstration)
 _EPILOG = "exit codes: 0 done, 1 the data or store failed, 2 the command's words are off"
 
 

@@ -30,7 +30,7 @@ def created(path: str) -> Iterator[BinaryIO]:
         raise RequestError(f"-o {path} is a directory; name a file")
     special = os.path.exists(real) and not os.path.isfile(real)
     try:
-        with _ended_by_signals(), _written(real) if special else _replaced(real) as out:
+        with ended_by_signals(), _written(real) if special else _replaced(real) as out:
             yield out
     except OSError as error:
         if isinstance(error, RangeIOError | BrokenPipeError):
@@ -64,7 +64,7 @@ def _replaced(path: str) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def _ended_by_signals() -> Iterator[None]:
+def ended_by_signals() -> Iterator[None]:
     """Let the signals that end a process unwind it, so that it cleans up."""
     known = (signal.SIGTERM, signal.SIGHUP)
     main = threading.current_thread() is threading.main_thread()

@@ -7,14 +7,14 @@ tell (widths, offsets, codes, lengths) is checked here, before it is used.
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
-from libc.string cimport memcmp, memcpy
+from libc.string cimport memcmp, memcpy, memset
 
 cdef extern from "fastlanes.h" nogil:
     void rangeio_unpack(const uint8_t *src, uint8_t *out, int width, int bits, int count)
     uint64_t rangeio_load(const uint8_t *src)
     void rangeio_store(uint8_t *out, uint64_t word)
 
-REVISION = 4
+REVISION = 5
 
 
 # ---- FastLanes -----------------------------------------------------------------------------------
@@ -343,3 +343,13 @@ cdef inline bint _length(const uint8_t **at, const uint8_t *stop, int64_t *lengt
 # ---- Parquet footers -----------------------------------------------------------------------------
 
 include "footer.pxi"
+
+# ---- Doris pages ---------------------------------------------------------------------------------
+
+include "doris.pxi"
+
+
+# ---- protobuf directories ------------------------------------------------------------------------
+
+
+include "directory.pxi"

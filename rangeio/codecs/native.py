@@ -16,7 +16,7 @@ import numpy.typing as npt
 from rangeio.codecs.bounds import Bytes, Levels, Offsets, Words
 from rangeio.errors import RequestError
 
-REVISION = 4
+REVISION = 5
 
 
 class Kernels(Protocol):
@@ -131,8 +131,50 @@ class Kernels(Protocol):
     def same_names(self, data: Bytes, elements: npt.NDArray[np.int32], name: Bytes) -> list[int]:
         """The schema elements of a name, but for the root."""
 
+    def message_spans(
+        self, data: Bytes, wanted: int
+    ) -> tuple[Offsets, Offsets, list[tuple[int, int]]] | None:
+        """(starts, stops, rest) of a protobuf message's field; None where the bytes are none."""
+
+    def message_pairs(
+        self, data: Bytes, wanted: int, first: int, second: int
+    ) -> tuple[Words, Words, list[tuple[int, int]]] | None:
+        """Two 32-bit numbers of each of a field's messages; None where the bytes are none."""
+
+    def message_facts(
+        self, data: Bytes, starts: Offsets, stops: Offsets, wanted: Offsets, out: Offsets
+    ) -> int:
+        """Facts of protobuf messages; the first that is none, else -1."""
+
     def lz4_size(self, block: Bytes) -> int:
         """Bytes that a raw LZ4 block decodes to; -1 where its sequences do not end with it."""
+
+    def unshuffle(self, data: Bytes, count: int, size: int, out: Bytes) -> int:
+        """Bitshuffle blocks of ``count`` elements, a multiple of 8, that fill ``data`` exactly."""
+
+    def shuffle(self, data: Bytes, size: int, out: Bytes) -> None:
+        """The bits of elements transposed, block by block; their number is a multiple of 8."""
+
+    def bit_runs(self, data: Bytes, count: int, out: Bytes) -> int:
+        """How many of ``count`` bits the runs hold; they are written unless ``out`` is empty."""
+
+    def pack_runs(self, bits: Bytes, out: Bytes) -> int:
+        """Bytes of the runs of bits; ``out`` has 2 for every 8 bits and 16 more."""
+
+    def varints(self, data: Bytes, out: Offsets) -> tuple[int, int]:
+        """(first bad varint or -1, bytes read); a varint has at most 63 bits."""
+
+    def delimited(self, data: Bytes, offsets: Offsets, out: Bytes) -> tuple[int, int]:
+        """(first bad value or -1, bytes read) of values that begin with a varint of their size."""
+
+    def keyed(self, data: Bytes, numbers: int, out: Offsets) -> tuple[int, int]:
+        """(first bad entry or -1, bytes read); a row an entry: a key's begin and end, numbers."""
+
+    def prefixed_measure(self, data: Bytes, interval: int, offsets: Offsets) -> tuple[int, int]:
+        """(first bad value or -1, bytes read) of values without their common prefix."""
+
+    def prefixed_fill(self, data: Bytes, offsets: Offsets, out: Bytes) -> bool:
+        """The measured values; False where they are not what was measured."""
 
 
 def load(mode: str) -> tuple[Kernels | None, str]:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from rangeio.engine.budget import Budget, Ticket
 from rangeio.engine.held import RangeCache
 from rangeio.engine.spans import Spans
 from rangeio.errors import RangeIOError
-from rangeio.ranges import ByteRange, CostModel, coalesce, split, subtract
+from rangeio.ranges import ByteRange, CostModel, gets, split, subtract
 from rangeio.transport.trace import Trace
 from rangeio.transport.transport import Received, Source, Transport
 
@@ -175,13 +176,7 @@ class Flights:
 
         gap: read through no wider one than this.
         """
-        policy = of.cost.coalescing
-        if gap is not None and gap < policy.gap:
-            policy = replace(policy, gap=gap)
-        gets = coalesce(parts, policy)
-        if len(gets) == len(parts):  # nothing was merged: there are no gaps
-            return gets
-        return [part for get in gets for part in subtract(get, self._here(of.version, get))]
+        return gets(parts, of.cost.coalescing, gap, partial(self._here, of.version))
 
     def _here(self, version: Hashable, want: ByteRange) -> list[ByteRange]:
         """What is held or in flight of a range, sorted."""

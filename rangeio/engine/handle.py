@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
+from rangeio.declared import Declared
 from rangeio.engine.core import Engine
 from rangeio.engine.flights import Pinned, located
 from rangeio.engine.lease import Held
@@ -15,6 +16,8 @@ from rangeio.formats.format import ColumnMeta, Format, Hint, Opening, Stale, Tab
 from rangeio.plan import Plan, Query
 from rangeio.ranges import ByteRange, Suffix
 from rangeio.schema import Column, ColumnId, Schema
+from rangeio.select import Word, one_of
+from rangeio.sought import Sought
 from rangeio.steps import Steps
 
 T = TypeVar("T")
@@ -29,12 +32,20 @@ class Handle:
     first column metadata; where it does not hold, the file is opened again without it.
     """
 
-    def __init__(self, engine: Engine, of: Pinned, fmt: Format, few_bytes: bool | None) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        of: Pinned,
+        fmt: Format,
+        few_bytes: bool | None,
+        declared: Declared | None = None,
+    ) -> None:
         self.engine = engine
         self.of = of
         self.format = fmt
         self.table: Table
         self._few_bytes = few_bytes
+        self._declared = declared
         self._schema: Schema | None = None
         self._num_rows: int | None = None
         self._lock = asyncio.Lock()
@@ -45,7 +56,7 @@ class Handle:
         last = ByteRange(max(size - 1, 0), size)
         here = self.engine.cache.overlapping(self.of.version, last)
         held = size - min((at.start for at, _ in (*here, *kept)), default=size)
-        opening = Opening(size, held, self.of.cost, hint, self._few_bytes)
+        opening = Opening(size, held, self.of.cost, hint, self._few_bytes, self._declared)
         steps = self.format.open(opening)
         self.table = await self.engine.metadata(self.of, steps, pool=True, kept=kept)
 
@@ -73,14 +84,22 @@ class Handle:
         return self._num_rows
 
     async def loaded(
-        self, choose: Callable[[Schema], Sequence[Column]]
+        self, choose: Callable[[Schema], Sequence[Column]], words: Sought | None = None
     ) -> tuple[tuple[Column, ...], Mapping[ColumnId, ColumnMeta]]:
         """The columns that ``choose`` picks from the schema, and their metadata, in one hop.
 
-        Where the schema is only assumed, the choice is made on it and verified by the same hop. It
-        is made again on the real one where it did not hold, where the request does not fit what
-        was assumed, or where no hop was needed that could have verified it.
+        Where the schema is made of the columns' metadata, only what ``words`` may mean is read of
+        it; they are all that ``choose`` looks at. Where the schema is only assumed, the choice is
+        made on it and verified by the same hop. It is made again on the real one where it did not
+        hold, where the request does not fit what was assumed, or where no hop was needed that could
+        have verified it.
         """
+        schema = await self._sought(words) if words is not None else None
+        if schema is not None:
+            try:
+                return await self._chosen(schema, choose)
+            except Stale:  # a word meant more than its letters say
+                pass
         assumed = None if self._schema else self.format.assumed(self.table)
         if assumed is not None:
             try:
@@ -91,6 +110,23 @@ class Handle:
                 if self.format.assumed(self.table) is None:
                     return chosen
         return await self._chosen(await self.schema(), choose)
+
+    async def column(self, word: Word) -> Column:
+        """The one column that a word means."""
+        schema = await self._sought(Sought((word,)))
+        if schema is not None:
+            try:
+                return one_of(schema, word)[1]
+            except Stale:
+                pass
+        return one_of(await self.schema(), word)[1]
+
+    async def _sought(self, words: Sought) -> Schema | None:
+        """The schema as far as the words reach, where that is less than all of it."""
+        steps = None if self._schema else self.format.sought(self.table, words)
+        if steps is None:
+            return None
+        return self.format.known(self.table, await self.metas(await self.steps(steps)))
 
     async def _chosen(
         self, schema: Schema, choose: Callable[[Schema], Sequence[Column]]
@@ -127,11 +163,13 @@ async def opened(
     find: Callable[[memoryview], Format],
     taught: tuple[str, Hint] | None,
     version: Callable[[Pinned], Hashable],
+    declared: Declared | None = None,
 ) -> Handle:
     """Open a file: one suffix GET pins size and version tag, its bytes sniff the format.
 
     taught: what the directory taught, and of which format; its tail replaces the profile's.
-    version: makes the caches' key once the tag is known.
+    version: makes the caches' key once the tag is known. declared: the caller's ``schema=``; the
+    caches need not know of it, for their keys hold the names and ids of columns.
     """
     profile = of.source.profile
     tail = Suffix(taught[1].tail if taught is not None else profile.tail)
@@ -141,7 +179,15 @@ async def opened(
     of = replace(of, version=version(of), cost=engine.transport.cost(of.source))
     engine.cache.put(of.version, received.at, received.data)
     with located(of):
-        handle = Handle(engine, of, find(received.data), profile.few_bytes)
+        fmt = admitted(find(received.data), declared)
+        handle = Handle(engine, of, fmt, profile.few_bytes, declared)
     hint = taught[1] if taught and taught[0] == handle.format.name else None
     await handle.open(hint, [(received.at, received.data)])
     return handle
+
+
+def admitted(fmt: Format, declared: Declared | None) -> Format:
+    """The format, where it takes the ``schema=`` of the caller; else RequestError."""
+    if declared is not None and not fmt.takes_schema:
+        raise RequestError(f"schema= is for files without names; {fmt.name} files carry theirs")
+    return fmt

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import pyarrow as pa
 
+from rangeio.declared import Declared
 from rangeio.plan import DecodeUnit, Piece, Plan, Query, Rows, SharedLoad
 from rangeio.ranges import CostModel
 from rangeio.schema import Column, ColumnId, Schema
+from rangeio.sought import Sought
 from rangeio.statistics import Statistics
 from rangeio.steps import Steps
 
@@ -42,7 +44,8 @@ class Opening:
 
     size: of the object, in bytes. held: how many of its last bytes the engine already has; a need
     within them costs no hop. cost: the store's cost model. few_bytes: None lets the cost model
-    choose between few bytes and few hops, else it is forced.
+    choose between few bytes and few hops, else it is forced. declared: the caller's ``schema=``,
+    for formats that take one.
     """
 
     size: int
@@ -50,6 +53,7 @@ class Opening:
     cost: CostModel
     hint: Hint | None = None
     few_bytes: bool | None = None
+    declared: Declared | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +107,8 @@ class Format(Protocol):
     """One file format. An instance has no state; every method may run in any thread."""
 
     name: str
+    takes_schema: bool
+    """Whether the files carry no names, so that ``schema=`` may give them."""
 
     def claims(self, tail: memoryview) -> bool:
         """Whether the last bytes of a file (or all of a short one) look like this format."""
@@ -119,6 +125,21 @@ class Format(Protocol):
 
     def assumed(self, table: Any) -> Schema | None:
         """The schema that a hint supplied and nothing has verified yet, else None."""
+        ...
+
+    def sought(self, table: Any, words: Sought) -> Steps[Sequence[Column]] | None:
+        """Columns, of which only the ids count, whose metadata makes the schema as far as these
+        words reach; None where the schema is had without the metadata of columns."""
+        ...
+
+    def known(self, table: Any, metas: Mapping[ColumnId, Any]) -> Schema:
+        """The schema, all its names, and the columns that these make; another one raises Stale
+        when it is looked at. Only asked after ``sought``."""
+        ...
+
+    def paths(self, table: Any, column: Column, prefix: str) -> Steps[Sequence[str]] | None:
+        """The paths inside a column of no fixed structure, those that begin with ``prefix``; None
+        of any other column."""
         ...
 
     def num_rows(self, table: Any) -> Steps[int]:
@@ -175,6 +196,16 @@ class Format(Protocol):
 
     def learn(self, table: Any) -> Hint | None:
         """What this file teaches about its neighbours."""
+        ...
+
+
+@runtime_checkable
+class Entire(Protocol):
+    """A format that reads small files whole sooner than by a plan."""
+
+    def entire(self, table: Any) -> Steps[pa.Table | None] | None:
+        """All rows of all columns, what a plan of them gives, by the same needs; None where a plan
+        is to be made, and nothing was read, or a plan is to say what is wrong."""
         ...
 
 

@@ -44,6 +44,11 @@ class SparseFile(io.RawIOBase):
         self._at = 0
         self.missed: ByteRange | None = None
 
+    @property
+    def held(self) -> Sequence[tuple[ByteRange, memoryview]]:
+        """What can be read, in order."""
+        return self._held
+
     def readable(self) -> bool:
         """Always."""
         return True

@@ -96,6 +96,19 @@ def locate(
     return _by_scheme(found.group(1).lower(), text, text[found.end() :], options)
 
 
+def local(target: Target) -> str | None:
+    """The absolute path of what is surely a file of the local disk; None of anything else."""
+    if isinstance(target, bytes | bytearray | memoryview):
+        return None
+    try:
+        text = os.fspath(target)
+    except TypeError:
+        return None
+    if not isinstance(text, str) or not text or ":" in text:
+        return None
+    return _local(text).key
+
+
 def _by_scheme(scheme: str, text: str, rest: str, options: dict[str, object]) -> Address:
     if scheme in ("s3", "s3a", "s3n"):
         return _s3(rest, options)

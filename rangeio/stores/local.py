@@ -44,11 +44,9 @@ class LocalStore:
             tag, total = _version(fd, key, at)
             if if_match is not None and if_match != tag:
                 raise ObjectChanged("the file was changed", url=key, at=at, status=412)
-            start = max(0, total - at.size) if isinstance(at, Suffix) else at.start
-            stop = total if isinstance(at, Suffix) else min(at.stop, total)
-            if start >= total:
+            part = _part(at, total)
+            if not part.size:
                 return Reply(None, total, tag, status=416)
-            part = ByteRange(start, stop)
             body = _Body(fd, key, part, tag)
             if part.size > INLINE:
                 fd = -1
@@ -61,15 +59,24 @@ class LocalStore:
                 os.close(fd)
 
     def at_hand(
-        self, key: str, ranges: Sequence[ByteRange], *, if_match: str | None = None
+        self,
+        key: str,
+        ranges: Sequence[ByteRange | Suffix],
+        *,
+        if_match: str | None = None,
+        into: Sequence[memoryview | None] | None = None,
     ) -> list[Reply]:
-        """Small ranges, read at once through one descriptor."""
+        """Ranges that are read at once, through one descriptor."""
         fd = _open(key, ranges[0])
         try:
             tag, total = _version(fd, key, ranges[0])
             if if_match is not None and if_match != tag:
                 raise ObjectChanged("the file was changed", url=key, at=ranges[0], status=412)
-            datas = [os.pread(fd, at.size, at.start) for at in ranges]
+            parts = [_part(at, total) for at in ranges]
+            datas = [
+                _read(fd, at, buffer)
+                for at, buffer in zip(parts, into or [None] * len(parts), strict=True)
+            ]
             if _version(fd, key, ranges[0])[0] != tag:
                 raise ObjectChanged("the file changed while it was read", url=key, at=ranges[0])
         except OSError as error:
@@ -77,8 +84,8 @@ class LocalStore:
         finally:
             os.close(fd)
         return [
-            Reply(at, total, tag, memoryview(data), size=len(data))
-            for at, data in zip(ranges, datas, strict=True)
+            Reply(at, total, tag, data, size=len(data))
+            for at, data in zip(parts, datas, strict=True)
         ]
 
     async def close(self) -> None:
@@ -132,6 +139,26 @@ class _Body:
             os.close(fd)
         else:
             self.reading.add_done_callback(lambda done: _drop(fd, done))
+
+
+def _part(at: ByteRange | Suffix, total: int) -> ByteRange:
+    """What a file of ``total`` bytes has of a range."""
+    if isinstance(at, Suffix):
+        return ByteRange(max(0, total - at.size), total)
+    return ByteRange(min(at.start, total), min(at.stop, total))
+
+
+def _read(fd: int, at: ByteRange, into: memoryview | None) -> memoryview:
+    """As much of a range as one read gives."""
+    if into is None:
+        return memoryview(os.pread(fd, at.size, at.start))
+    got = 0
+    while got < at.size:
+        count = os.preadv(fd, [into[got:]], at.start + got)
+        if not count:
+            break
+        got += count
+    return into[:got]
 
 
 def _drop(fd: int, done: asyncio.Future[int]) -> None:

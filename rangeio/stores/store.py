@@ -80,9 +80,17 @@ class AtHand(Protocol):
     """A store that reads a few bytes sooner than it could hand the reading to somebody."""
 
     def at_hand(
-        self, key: str, ranges: Sequence[ByteRange], *, if_match: str | None = None
+        self,
+        key: str,
+        ranges: Sequence[ByteRange | Suffix],
+        *,
+        if_match: str | None = None,
+        into: Sequence[memoryview | None] | None = None,
     ) -> list[Reply]:
-        """The replies to ranged GETs of one version, with their data; raises as ``get`` does."""
+        """The replies to ranged GETs of one version, with their data; raises as ``get`` does.
+
+        into: a buffer of the size of each range that is to be received there, None for the others.
+        """
         ...
 
 

@@ -9,7 +9,8 @@ from urllib.parse import urlsplit
 
 from rangeio.errors import BadRows, RangeIOError, ShortReply, StoreError, Throttled
 from rangeio.ranges import ByteRange, CostModel, Suffix
-from rangeio.stores.store import AtHand, Reply
+from rangeio.stores.store import Reply
+from rangeio.transport.athand import read_now
 from rangeio.transport.budget import RetryBudget
 from rangeio.transport.buffers import Buffers
 from rangeio.transport.check import Head, check, refused
@@ -99,24 +100,10 @@ class Transport:
     ) -> list[memoryview] | None:
         """The bytes of ranges that the store has at hand, now; None where it has not, or where
         something is wrong, which :meth:`get` will find and say."""
-        store = source.store
-        if not isinstance(store, AtHand) or not source.pin:
+        if not source.pin:
             return None
-        begun = self._now()
-        try:
-            replies = store.at_hand(source.key, ranges, if_match=source.pin)
-            for at, reply in zip(ranges, replies, strict=True):
-                check(reply, at, source)
-        except StoreError:
-            return None
-        views = [reply.data for reply in replies if reply.data is not None]
-        if [len(view) for view in views] != [at.size for at in ranges]:
-            return None
-        spent = self._now() - begun
-        for at in ranges:
-            head = (hop, at.start, at.stop, why)
-            trace.add(GetRecord(*head, 206, 1, spent, spent, size=at.size, url=source.url))
-        return views
+        found = read_now(source, ranges, self._now, why=why, hop=lambda: hop, trace=trace)
+        return None if found is None else [one.data for one in found]
 
     def cost(self, source: Source) -> CostModel:
         """The profile's cost model, its gap moved by what was learnt of the endpoint."""

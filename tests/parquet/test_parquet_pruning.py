@@ -249,7 +249,7 @@ def test_only_leaves_with_one_value_a_row_speak_for_a_column():
 
 def renamed(own: ParquetMeta, column: tuple[str, ...], leaf: tuple[str, ...]) -> ParquetMeta:
     """The metadata of a leaf as that of another path."""
-    return replace(own, column=replace(own.column, path=column), leaf=replace(own.leaf, path=leaf))
+    return replace(own, column=replace(own.column, path=column), place=replace(own.leaf, path=leaf))
 
 
 # ---- page indexes --------------------------------------------------------------------------------
@@ -330,7 +330,7 @@ def test_parts_of_pages_are_counted_in_rows():
     other = replace(
         second.meta("b"),
         facts=moved,
-        leaf=replace(second.meta("b").leaf, index=1),
+        place=replace(second.meta("b").leaf, index=1),
     )
     joined = written(pa.table(values))
     joined.data = first.data + second.data

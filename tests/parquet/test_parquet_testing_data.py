@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -14,7 +15,7 @@ from parquet_peer import Peer, same
 from parquet_ways import check
 
 import rangeio
-from rangeio.errors import FormatError
+from rangeio.errors import FormatError, RangeIOError
 
 ROOT = Path(__file__).parents[2]
 FULL = os.environ.get("RANGEIO_FUZZ") == "full"
@@ -34,6 +35,25 @@ def named(path: Path) -> str:
 @pytest.mark.parametrize("path", GOOD, ids=named)
 def test_it_reads_as_pyarrow_reads_it(path: Path) -> None:
     check(path)
+
+
+def outcome(path: Path, **words: Any) -> pa.Table | tuple[type[Exception], str]:
+    with rangeio.Session(**words) as session:
+        try:
+            with rangeio.open(path, session=session) as file:
+                return file.read()
+        except RangeIOError as error:
+            return type(error), str(error)
+
+
+@pytest.mark.parametrize("path", [p for p in FOUND if p not in HUGE], ids=named)
+def test_it_reads_alike_on_this_thread_and_by_the_engine(path: Path) -> None:
+    here, there = outcome(path), outcome(path, profile="file")
+    if isinstance(here, pa.Table):
+        same(here, there, "both ways")
+        assert here.schema.equals(there.schema, check_metadata=True)
+    else:
+        assert here == there
 
 
 def apart(paths: list[Path]) -> dict[str, str]:

@@ -19,6 +19,7 @@ from rangeio.picking import rebased
 from rangeio.plan import DecodeUnit, Piece, Plan, Query, Rows, SharedLoad
 from rangeio.ranges import ByteRange, CostModel, hull
 from rangeio.schema import Column, ColumnId, Schema
+from rangeio.sought import Sought
 from rangeio.statistics import Statistics
 from rangeio.steps import Steps, need, needs
 
@@ -27,6 +28,7 @@ class Lance:
     """Reads Lance data files; legacy (v1) and 2.3 files are refused by name."""
 
     name = "lance"
+    takes_schema = False
 
     def claims(self, tail: memoryview) -> bool:
         """Whether the bytes end in the magic, which legacy files share."""
@@ -45,6 +47,16 @@ class Lance:
         if table.known is None or table.memo.descriptor is not None:
             return None
         return table.known.schema
+
+    def sought(self, table: LanceTable, words: Sought) -> None:
+        """None: the schema lies apart from the columns' metadata."""
+
+    def known(self, table: LanceTable, metas: Mapping[ColumnId, LanceMeta]) -> Schema:
+        """Never asked."""
+        raise NotImplementedError
+
+    def paths(self, table: LanceTable, column: Column, prefix: str) -> None:
+        """None: every column has a fixed structure."""
 
     def num_rows(self, table: LanceTable) -> Steps[int]:
         """Top-level rows."""

@@ -52,6 +52,8 @@ class ArrowFooter:
     Raises Corrupt where Arrow refuses the footer, or a chunk when it is asked for.
     """
 
+    data = memoryview(b"")
+
     def __init__(self, data: memoryview) -> None:
         self._data = data
         self._table, leaves = _schema(data)

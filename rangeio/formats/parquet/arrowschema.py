@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from rangeio.errors import Corrupt, Unsupported
@@ -81,6 +83,16 @@ class ArrowSchema:
         _cover(message, tables)
         return _read(message, root.version, tables)
 
+    def vet(self) -> None:
+        """Raise Corrupt where Arrow, given the whole value, would make many times its size of it,
+        or a name that is no text."""
+        root = self._root
+        message = Message(self._encoded)
+        message.complete()
+        message.charge(_WEIGHT * root.count)
+        at = root.fields + 4 * np.arange(root.count, dtype=np.int64)
+        _cover(message, _unplain(message, at + message.numbers(at)))
+
     @cached_property
     def _root(self) -> _Root:
         message = Message(self._encoded)
@@ -116,6 +128,31 @@ def _cover(message: Message, tables: Sequence[int]) -> None:
             return
         tables = [child for table in tables for child in _children(message, table)]
     raise Corrupt(f"ARROW:schema nests fields more than {DEPTH} deep")
+
+
+def _unplain(message: Message, tables: npt.NDArray[np.int64]) -> list[int]:
+    """The fields that have more than a name and a type without text; the others are checked here,
+    all at once."""
+    layouts = tables - message.numbers(tables).view(np.int32)
+    rest: list[int] = []
+    for layout in np.unique(layouts).tolist():
+        mine = tables[layouts == layout]
+        slots = message.slots(layout)
+        simple = np.ones(len(mine), np.bool_)
+        if slots[_DICTIONARY] or not slots[_NAME] or not slots[_KIND]:
+            simple[:] = False
+        for slot in (slots[_CHILDREN], slots[_METADATA]):
+            if slot:
+                simple &= message.numbers(_followed(message, mine + slot)) == 0
+        kinds = message.octets(mine + slots[_KIND])
+        simple &= (kinds < _UNION) & (kinds != _TIMESTAMP)
+        message.texts(_followed(message, mine[simple] + slots[_NAME]))
+        rest += mine[~simple].tolist()
+    return rest
+
+
+def _followed(message: Message, at: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    return at + message.numbers(at)
 
 
 def _children(message: Message, table: int) -> Sequence[int]:

@@ -11,27 +11,6 @@ from rangeio.errors import Corrupt
 from rangeio.formats.parquet.leaf import Fact, ParquetMeta
 from rangeio.formats.parquet.pageheader import page_header
 
-_DENSE = 64
-"""Values a byte, above which a chunk's count of values is held against its pages: Arrow makes room
-for all that the footer claims."""
-
-
-def counted(meta: ParquetMeta, group: int) -> None:
-    """Raise Corrupt where a chunk has fewer values than its row group has rows, or, of a leaf that
-    is not repeated, another number."""
-    rows, values = int(meta.group_rows[group]), meta.fact(group, Fact.VALUES)
-    if values < rows or (values != rows and not meta.leaf.max_repetition):
-        raise Corrupt(
-            f"column {meta.column.name!r} has {values} values in the {rows} rows of row group "
-            f"{group}"
-        )
-
-
-def crowded(meta: ParquetMeta, group: int) -> bool:
-    """Whether a chunk claims so many values that its pages are to be asked."""
-    size = max(meta.fact(group, Fact.COMPRESSED), 1)
-    return meta.fact(group, Fact.VALUES) > _DENSE * size
-
 
 def paged(meta: ParquetMeta, group: int, data: memoryview) -> None:
     """Raise Corrupt unless the pages of a chunk have as many values as it claims."""
@@ -57,6 +36,8 @@ def indexed(array: pa.ChunkedArray) -> None:
 
 
 def _dictionaries(kind: pa.DataType) -> bool:
+    if pa.types.is_primitive(kind):
+        return False
     if isinstance(kind, pa.BaseExtensionType):
         return _dictionaries(kind.storage_type)
     if pa.types.is_dictionary(kind):

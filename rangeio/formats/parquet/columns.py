@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -12,10 +12,10 @@ import pyarrow.parquet as pq
 
 from rangeio.codecs import thrift
 from rangeio.errors import Corrupt, FormatError, Unsupported
-from rangeio.formats.parquet.arrowschema import ArrowSchema
+from rangeio.formats.parquet.arrowschema import ArrowSchema, serialized
 from rangeio.formats.parquet.footer import Footer
 from rangeio.formats.parquet.leaf import Leaf, Order
-from rangeio.formats.parquet.surgery import Origin, Trunk, file_metadata, framed
+from rangeio.formats.parquet.surgery import Branch, Origin, Trunk, file_metadata, framed
 from rangeio.formats.parquet.tree import Tree
 from rangeio.schema import Column, ColumnId, Schema
 
@@ -24,6 +24,9 @@ NESTING = 100
 
 _NAMESAKE = -(1 << 31)
 _FEW = 64  # columns that are all made with the first
+_SMALL = 8 << 10  # bytes of an Arrow schema that unfolds to little, whatever it is
+_LITTLE = 64 << 10  # bytes of a footer that Arrow reads whole sooner than it is cut
+_SHARE = 8  # columns of which all are made where one of them is wanted
 _ALONE = 8  # columns of more that are made one by one, before blocks of them are
 _NUMBERED = re.compile(r"parquet-cpp(-arrow)? version [0-5]\.")  # these gave every field a number
 
@@ -68,6 +71,7 @@ class Columns:
             metadata=self.footer.metadata(),
             ids=self._ids,
             find=self.find,
+            ahead=self.ahead,
         )
 
     def find(self, name: str) -> list[int]:
@@ -92,41 +96,54 @@ class Columns:
         """The Arrow field at a position."""
         if top not in self._fields:
             self._made += 1
-            count, start = len(self.tree), top
-            if count <= _FEW and self._made == 1:
-                start = 0
-            elif self._made <= _ALONE:
-                count = 1
-            else:
-                count = min(count, 1 << min(self._made - _ALONE + 3, 12))
-            tops = range(start, min(start + count, len(self.tree)))
-            self._fields.update(self._read([i for i in tops if i not in self._fields], top))
+            count = 1 if self._made <= _ALONE else 1 << min(self._made - _ALONE + 3, 12)
+            self.ahead(range(top, min(top + count, len(self.tree))))
+        if top not in self._fields:  # Arrow refuses it, or another that it was to be made with
+            self._fields[top] = self._converted([top])[0]
         return self._fields[top]
 
-    def _read(self, tops: Sequence[int], wanted: int) -> dict[int, pa.Field]:
-        """The fields of ``tops``; only the wanted one where Arrow refuses one of them."""
+    def ahead(self, tops: Sequence[int]) -> None:
+        """Make the fields of many columns together, of all where it is not many more; none where
+        Arrow refuses one of them."""
+        wanted = [top for top in tops if top not in self._fields]
+        if not wanted:
+            return
+        all_of_them = len(self.tree) <= max(_FEW, _SHARE * len(wanted))
         try:
-            return dict(zip(tops, self._converted(tops), strict=True))
+            if all_of_them:
+                self._fields = dict(enumerate(self._all()))
+            else:
+                self._fields |= zip(wanted, self._converted(wanted), strict=True)
         except FormatError:
-            if len(tops) == 1:
-                raise
-            return {wanted: self._converted([wanted])[0]}
+            return
+
+    def _all(self) -> list[pa.Field]:
+        """What Arrow makes of all fields: the footer's own words, without its row groups."""
+        footer, count = self.footer, len(self.tree)
+        whole = self.origin.whole
+        if whole is not None:
+            return _fields(whole.schema.to_arrow_schema, count)
+        elements = tuple(footer.element(i) for i in range(1, len(footer.elements.children)))
+        branch = Branch(elements, tuple(footer.order(i) for i in range(self.tree.num_leaves)))
+        for top in np.flatnonzero(np.diff(self.tree.starts) > NESTING).tolist():
+            _shallow(self.tree, top)
+        told = None
+        if self._arrow is not None:
+            if len(footer.arrow_schema() or b"") > _SMALL:
+                self._arrow.vet()
+            told = bytes(footer.arrow_schema() or b"")
+        return _read(file_metadata(self.origin, [branch], told, children=count), count)
 
     def _converted(self, tops: Sequence[int]) -> list[pa.Field]:
         """What Arrow makes of some fields."""
         trunks = [self.trunk(top) for top in tops]
         branches = [trunk.kept(trunk.orders) for trunk in trunks]
-        told = None if self._arrow is None else self._arrow.fields(tops)
-        data = framed(file_metadata(self.origin, branches, told))
+        told = None if self._arrow is None else serialized(self._arrow.fields(tops))
         try:
-            found = pq.read_schema(pa.BufferReader(data))
-            fields = [found.field(i) for i in range(len(found))]
-        except (pa.ArrowException, OSError, ValueError) as error:
+            return _read(file_metadata(self.origin, branches, told), len(tops))
+        except Unsupported as error:
             name = self.footer.name(int(self.tree.starts[tops[0]])).decode(errors="replace")
-            raise Unsupported(f"column {name!r}: {error}") from None
-        if len(fields) != len(tops):
-            raise Corrupt(f"Arrow makes {len(fields)} fields of {len(tops)} Parquet columns")
-        return fields
+            raise Unsupported(f"column {name!r}: {error.reason}") from None
 
     @cached_property
     def origin(self) -> Origin:
@@ -134,13 +151,18 @@ class Columns:
         footer = self.footer
         groups = tuple(tuple(footer.group(g)) for g in range(len(footer.group_rows)))
         rows = tuple(footer.group_rows.tolist())
-        return Origin(self._size, footer.created_by, footer.element(0), groups, rows)
+        small = bytes(footer.data) if 0 < len(footer.data) <= _LITTLE else None
+        return Origin(self._size, footer.created_by, footer.element(0), groups, rows, small)
 
     def trunk(self, top: int) -> Trunk:
         """A top-level field, whole."""
         if top not in self._trunks:
-            _shallow(self.tree, top)
             at, leaves = self.tree.elements(top), self.tree.leaves(top)
+            if len(at) == 1:
+                order = self.footer.order(leaves.start)
+                only = (self.footer.element(at.start),)
+                return self._trunks.setdefault(top, Trunk(only, (0,), (order,), leaves.start))
+            _shallow(self.tree, top)
             self._trunks[top] = Trunk(
                 tuple(self.footer.element(i) for i in at),
                 tuple(self.tree.children(i) for i in at),
@@ -148,6 +170,14 @@ class Columns:
                 leaves.start,
             )
         return self._trunks[top]
+
+    def repeated(self, index: int, top: int) -> bool:
+        """Whether a leaf, or anything above it, is repeated."""
+        elements = self.tree.elements(top)
+        if len(elements) == 1:
+            return bool(self.footer.elements.repetition[elements.start] == 2)
+        leaf = index - self.tree.leaves(top).start
+        return _way(self.footer, self.tree, elements, leaf)[1][1] > 0
 
     def leaf(self, index: int, top: int, column: Column) -> Leaf:
         """A leaf by its ordinal, below a top-level field."""
@@ -163,6 +193,24 @@ class Columns:
         order = self.footer.order(index)
         known = Order(order) if order in Order._value2member_map_ else Order.ABSENT
         return Leaf(index, path, column.type, element, *levels, known)
+
+
+def _read(metadata: bytes, count: int) -> list[pa.Field]:
+    """The Arrow fields of a footer of ``count`` columns."""
+    return _fields(lambda: pq.read_schema(pa.BufferReader(framed(metadata))), count)
+
+
+def _fields(read: Callable[[], pa.Schema], count: int) -> list[pa.Field]:
+    """The ``count`` fields of a schema that Arrow reads, their names looked at."""
+    try:
+        fields = list(read())
+        for field in fields:
+            _ = field.name
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise Unsupported(str(error)) from None
+    if len(fields) != count:
+        raise Corrupt(f"Arrow makes {len(fields)} fields of {count} Parquet columns")
+    return fields
 
 
 def identified(footer: Footer, tree: Tree) -> tuple[list[int], list[bool]]:

@@ -10,18 +10,22 @@ import pyarrow.parquet as pq
 
 from rangeio.errors import Corrupt, Unsupported
 from rangeio.formats.parquet.arrowschema import serialized
-from rangeio.formats.parquet.checks import crowded, indexed, paged
-from rangeio.formats.parquet.chunks import chunk_range
+from rangeio.formats.parquet.checks import indexed, paged
+from rangeio.formats.parquet.chunks import Chunks, chunks_of
 from rangeio.formats.parquet.leaf import ParquetMeta
 from rangeio.formats.parquet.pagefile import Pages, page_file
 from rangeio.formats.parquet.planning import Paged, Whole
-from rangeio.formats.parquet.surgery import file_metadata, framed, parent
+from rangeio.formats.parquet.surgery import Origin, file_metadata, framed, parent
 from rangeio.formats.sparsefile import SparseFile, decoded
+from rangeio.formats.sparsemap import mapped
 from rangeio.plan import DecodeUnit, Rows
 from rangeio.schema import Column, ColumnId
 from rangeio.steps import Need, Steps
 
 _THREADS = 256 << 10  # bytes of chunks that are worth more than one thread
+
+_COPIED = 256 << 10
+"""Bytes of a chunk, on average, below which copying it is cheaper than a call for it."""
 
 Metas = Mapping[ColumnId, ParquetMeta]
 
@@ -48,45 +52,70 @@ def _whole(unit: DecodeUnit, args: Whole, metas: Metas) -> Steps[Decoded]:
     own = [[metas[leaf.id] for leaf in field.leaves()] for field in args.fields]
     first = own[0][0]
     assert first.origin is not None
-    branches = []
-    for metas_of in own:
-        trunk = metas_of[0].trunk
-        assert trunk is not None
-        branches.append(trunk.kept({meta.leaf.index for meta in metas_of}))
     leaves = [meta for metas_of in own for meta in metas_of]
-    chunks = [[meta.chunks[g] for meta in leaves] for g in args.groups]
-    data = file_metadata(
-        first.origin, branches, [field.arrow for field in args.fields], args.groups, chunks
-    )
-    size = sum(at.size for at in unit.ranges)
-    doubtful = [(meta, g) for meta in leaves for g in args.groups if crowded(meta, g)]
+    chunks = chunks_of(leaves, args.groups, first.origin.size, first.origin.created_by)
 
-    def read(file: SparseFile) -> pa.Table:
-        with pa.PythonFile(file, mode="r") as source:
-            return _read(source, data, threads=size > _THREADS and len(leaves) > 1)
+    told = _described(own, args, first.origin)
 
     def attempt(file: SparseFile) -> pa.Table:
-        for meta, group in doubtful:
-            at = chunk_range(meta, group, file.size)
+        for meta, group, at in chunks.crowded():
             file.seek(at.start)
             paged(meta, group, file.read(at.size))
-        return _arrow(lambda: read(file), args.fields, file)
+        return _arrow(lambda: _read(file, chunks, told), args.fields, file)
 
     table = yield from decoded(first.origin.size, unit.ranges, "parquet.data", attempt)
     return _checked(table, args.fields, Rows.span(*unit.rows))
 
 
-def _read(source: pa.NativeFile, data: bytes, *, threads: bool) -> pa.Table:
-    limit = len(data)
-    metadata = pq.read_metadata(pa.BufferReader(framed(data)))
-    with pq.ParquetFile(
+def _described(
+    own: Sequence[Sequence[ParquetMeta]], args: Whole, origin: Origin
+) -> bytes | pq.FileMetaData:
+    """The footer of what is read: the file's own where that is all of it and small, else cut."""
+    leaves = [meta for metas in own for meta in metas]
+    whole = origin.whole
+    if whole is not None:
+        everything = list(range(whole.num_columns)), tuple(range(whole.num_row_groups))
+        if ([meta.index for meta in leaves], args.groups) == everything:
+            return whole
+    branches = []
+    for metas in own:
+        trunk = metas[0].trunk
+        assert trunk is not None
+        branches.append(trunk.kept({meta.index for meta in metas}))
+    chunks = [[meta.chunks[g] for meta in leaves] for g in args.groups]
+    told = serialized([field.arrow for field in args.fields])
+    return file_metadata(origin, branches, told, args.groups, chunks)
+
+
+def _read(file: SparseFile, chunks: Chunks, footer: bytes | pq.FileMetaData) -> pa.Table:
+    """What Arrow makes of the chunks that ``footer`` describes.
+
+    Small ones are a mapping that ends in the footer, large ones are asked for; a read of what is
+    not held raises.
+    """
+    size = int(chunks.sizes.sum())
+    end = framed(footer) if isinstance(footer, bytes) else b""
+    whole = None
+    if size < _COPIED * chunks.starts.size and chunks.within([at for at, _ in file.held]):
+        whole = mapped(file.size, file.held, end)
+    if whole is not None:
+        source = pa.BufferReader(whole)
+        metadata = None if end else footer
+    else:
+        source = pa.PythonFile(file, mode="r")
+        metadata = pq.read_metadata(pa.BufferReader(end)) if end else footer
+    limit = max(len(end), 1 << 20)
+    with (
         source,
-        metadata=metadata,
-        pre_buffer=False,
-        thrift_string_size_limit=limit,
-        thrift_container_size_limit=limit,
-    ) as file:
-        return file.read(use_threads=threads)
+        pq.ParquetFile(
+            source,
+            metadata=metadata,
+            pre_buffer=False,
+            thrift_string_size_limit=limit,
+            thrift_container_size_limit=limit,
+        ) as parquet,
+    ):
+        return parquet.read(use_threads=size > _THREADS and len(chunks.metas) > 1)
 
 
 def _paged(unit: DecodeUnit, args: Paged, metas: Metas, views: Sequence[memoryview]) -> Decoded:
@@ -95,7 +124,7 @@ def _paged(unit: DecodeUnit, args: Paged, metas: Metas, views: Sequence[memoryvi
     trunk, origin = own[0].trunk, own[0].origin
     assert trunk is not None
     assert origin is not None
-    branch = trunk.kept({meta.leaf.index for meta in own})
+    branch = trunk.kept({meta.index for meta in own})
     picked, at = args.picked, 0
     leaves = []
     for meta, count, first in zip(own, picked.counts, picked.dictionaries, strict=True):

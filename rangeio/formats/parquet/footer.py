@@ -43,6 +43,8 @@ class Footer(Protocol):
     """Rows of every row group."""
     weight: int
     """Bytes of memory it holds."""
+    data: memoryview
+    """The footer itself, where it is Thrift; else nothing."""
 
     @property
     def created_by(self) -> str:

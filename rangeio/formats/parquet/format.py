@@ -9,6 +9,7 @@ import pyarrow as pa
 from rangeio.formats.format import Hint, Opening, PageInfo
 from rangeio.formats.parquet.assembly import assembled
 from rangeio.formats.parquet.decoding import decode
+from rangeio.formats.parquet.entire import entire
 from rangeio.formats.parquet.leaf import Fact, ParquetMeta
 from rangeio.formats.parquet.metas import metas_of
 from rangeio.formats.parquet.opening import learnt, opened
@@ -19,6 +20,7 @@ from rangeio.formats.parquet.words import encodings
 from rangeio.plan import DecodeUnit, Piece, Plan, Query, Rows, SharedLoad
 from rangeio.ranges import CostModel
 from rangeio.schema import Column, ColumnId, Schema
+from rangeio.sought import Sought
 from rangeio.statistics import Statistics
 from rangeio.steps import Steps
 
@@ -27,6 +29,7 @@ class Parquet:
     """Reads Parquet files; encrypted columns are refused by name."""
 
     name = "parquet"
+    takes_schema = False
 
     def claims(self, tail: memoryview) -> bool:
         """Whether the bytes end in the magic of a plain or of an encrypted footer."""
@@ -44,6 +47,20 @@ class Parquet:
     def assumed(self, table: ParquetTable) -> Schema | None:
         """Nothing: the footer tells."""
         return None
+
+    def sought(self, table: ParquetTable, words: Sought) -> None:
+        """None: the schema lies apart from the columns' metadata."""
+
+    def known(self, table: ParquetTable, metas: Mapping[ColumnId, ParquetMeta]) -> Schema:
+        """Never asked."""
+        raise NotImplementedError
+
+    def paths(self, table: ParquetTable, column: Column, prefix: str) -> None:
+        """None: every column has a fixed structure."""
+
+    def entire(self, table: ParquetTable) -> Steps[pa.Table | None] | None:
+        """All of a small file."""
+        return entire(table)
 
     def num_rows(self, table: ParquetTable) -> Steps[int]:
         """Top-level rows."""

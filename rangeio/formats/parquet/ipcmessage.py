@@ -7,6 +7,7 @@ import struct
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from rangeio.errors import Corrupt
 
@@ -60,6 +61,39 @@ class Message:
             self.need(at, 4)
         found: int = _UNSIGNED(self._bytes, at)[0]
         return found
+
+    def numbers(self, at: npt.NDArray[np.int64]) -> npt.NDArray[np.uint32]:
+        """Many unsigned numbers of 4 bytes; the message is decoded whole."""
+        if len(at) and not 0 <= int(at.min()) <= int(at.max()) <= self.size - 4:
+            raise Corrupt(f"an offset in ARROW:schema leads out of its {self.size} bytes")
+        data = np.frombuffer(self._bytes, np.uint8)
+        found: npt.NDArray[np.uint32] = data[at[:, None] + np.arange(4)].view("<u4")[:, 0]
+        return found
+
+    def octets(self, at: npt.NDArray[np.int64]) -> npt.NDArray[np.uint8]:
+        """Many unsigned numbers of one byte; the message is decoded whole."""
+        if len(at) and not 0 <= int(at.min()) <= int(at.max()) < self.size:
+            raise Corrupt(f"an offset in ARROW:schema leads out of its {self.size} bytes")
+        return np.frombuffer(self._bytes, np.uint8)[at]
+
+    def texts(self, at: npt.NDArray[np.int64]) -> None:
+        """Check and charge many strings, which begin with their sizes; the message is decoded
+        whole."""
+        sizes = self.numbers(at).astype(np.int64)
+        if (at + 4 + sizes > self.size).any():
+            raise Corrupt(f"a name in ARROW:schema leads out of its {self.size} bytes")
+        self.charge(int(sizes.sum()))
+        found = [
+            self._bytes[a : a + n] for a, n in zip((at + 4).tolist(), sizes.tolist(), strict=True)
+        ]
+        try:
+            b"\n".join(found).decode()
+        except UnicodeDecodeError:
+            raise Corrupt("a name in ARROW:schema is not UTF-8") from None
+
+    def slots(self, layout: int) -> Sequence[int]:
+        """Where the tables of a vtable have their slots, from the table's start; 0 is nowhere."""
+        return (self._layouts.get(layout) or self._layout(layout))[2]
 
     def follow(self, at: int) -> int:
         """Where the offset at ``at`` leads."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -65,6 +66,11 @@ class Leaf:
         return -1 if found is None else found
 
     @property
+    def repeated(self) -> bool:
+        """Whether it, or anything above it, is repeated."""
+        return self.max_repetition > 0
+
+    @property
     def required(self) -> bool:
         """Whether neither it nor anything above it can be null or repeated."""
         return self.max_definition == 0
@@ -99,22 +105,42 @@ class Fact(enum.IntEnum):
     FLAGS = 15
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Unread:
+    """A leaf of which only this was needed so far; ``make`` reads its SchemaElement."""
+
+    index: int
+    repeated: bool
+    make: Callable[[], Leaf]
+
+
 @dataclass(frozen=True, eq=False)
 class ParquetMeta:
     """The metadata of one leaf: its chunks in the order of the row groups. Immutable.
 
-    column: the id of the Column it belongs to. chunks: the ColumnChunk struct of every row group,
-    as bytes of its own. facts: (row groups, Fact). group_rows: rows of every row group. trunk: the
-    top-level field above it; origin: the file; both are shared by all leaves that have them.
+    column: the id of the Column it belongs to. place: the leaf, or what will make it. chunks: the
+    ColumnChunk struct of every row group, as bytes of its own. facts: (row groups, Fact).
+    group_rows: rows of every row group. trunk: the top-level field above it; origin: the file; both
+    are shared by all leaves that have them.
     """
 
     column: ColumnId
-    leaf: Leaf
+    place: Leaf | Unread
     chunks: tuple[bytes, ...]
     facts: Facts
     group_rows: npt.NDArray[np.int64]
     trunk: Trunk | None = None
     origin: Origin | None = None
+
+    @cached_property
+    def leaf(self) -> Leaf:
+        """The leaf, with what its SchemaElement says."""
+        return self.place if isinstance(self.place, Leaf) else self.place.make()
+
+    @property
+    def index(self) -> int:
+        """The leaf's position among all leaves of the file."""
+        return self.place.index
 
     @cached_property
     def weight(self) -> int:

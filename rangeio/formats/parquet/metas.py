@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import numpy as np
 
 from rangeio.codecs import native, thrift
 from rangeio.errors import Corrupt, Unsupported
-from rangeio.formats.parquet.leaf import Fact, Facts, ParquetMeta
+from rangeio.formats.parquet.leaf import Fact, Facts, ParquetMeta, Unread
 from rangeio.formats.parquet.table import ParquetTable
 from rangeio.schema import Column, ColumnId
 
@@ -33,13 +34,17 @@ def metas_of(table: ParquetTable, columns: Sequence[Column]) -> Mapping[ColumnId
     chunks = [tuple(footer.chunk(g, _ordinal(c)) for g in groups) for c in columns]
     facts = facts_of([chunk for own in chunks for chunk in own])
     found: dict[ColumnId, ParquetMeta] = {}
+    doubtful = bool(facts[:, Fact.FLAGS].any())
     for i, (column, own) in enumerate(zip(columns, chunks, strict=True)):
         mine = facts[i * len(groups) : (i + 1) * len(groups)]
-        _readable(column, mine)
-        top = made.tree.top_of(_ordinal(column))
-        leaf = made.leaf(_ordinal(column), top, column)
+        if doubtful:
+            _readable(column, mine)
+        index = _ordinal(column)
+        top = made.tree.top_of(index)
+        make = partial(made.leaf, index, top, column)
+        place = Unread(index, made.repeated(index, top), make)
         found[column.id] = ParquetMeta(
-            column.id, leaf, own, mine, footer.group_rows, made.trunk(top), made.origin
+            column.id, place, own, mine, footer.group_rows, made.trunk(top), made.origin
         )
     return found
 

@@ -46,7 +46,7 @@ def indexed(
     found: dict[tuple[int, int], OffsetIndex] = {}
     for (meta, group, at), data in zip(places, replies, strict=True):
         try:
-            found[meta.leaf.index, group] = offset_index(data, at, int(meta.group_rows[group]))
+            found[meta.index, group] = offset_index(data, at, int(meta.group_rows[group]))
         except FormatError:
             continue  # an index is a help; the chunk can be read without it
     return found

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from rangeio.formats.parquet.checks import counted
-from rangeio.formats.parquet.chunks import chunk_range
+import numpy as np
+import numpy.typing as npt
+
+from rangeio.formats.parquet.chunks import Chunks, chunks_of, counted, merged
 from rangeio.formats.parquet.leaf import Fact, ParquetMeta
 from rangeio.formats.parquet.pageindex import OffsetIndex
 from rangeio.formats.parquet.pages import Picked, indexed, picked
 from rangeio.formats.parquet.pruning import Kept, kept
 from rangeio.formats.parquet.table import ParquetTable
 from rangeio.plan import DecodeUnit, Plan, Query, Rows
-from rangeio.ranges import ByteRange
 from rangeio.schema import Column, ColumnId
 from rangeio.steps import Steps
 
@@ -46,16 +47,6 @@ class _Job:
     table: ParquetTable
     metas: Mapping[ColumnId, ParquetMeta]
     fields: tuple[Column, ...]
-
-    def ranges(self, field: Column, group: int) -> list[ByteRange]:
-        """The chunks of a field in a row group."""
-        size, writer = self.table.size, self.table.footer.created_by
-        out = []
-        for leaf in field.leaves():
-            meta = self.metas[leaf.id]
-            counted(meta, group)
-            out.append(chunk_range(meta, group, size, writer))
-        return out
 
 
 def plan(table: ParquetTable, metas: Mapping[ColumnId, ParquetMeta], query: Query) -> Steps[Plan]:
@@ -104,7 +95,7 @@ def _missing(
         if _spares(job, field, group)
         for leaf in field.leaves()
     ]
-    wanted = [(m, g) for m, g in wanted if (m.leaf.index, g) not in known]
+    wanted = [(m, g) for m, g in wanted if (m.index, g) not in known]
     return (yield from indexed(wanted, job.table.size))
 
 
@@ -130,7 +121,7 @@ def _paged(
         first, stop = int(starts[group]), int(starts[group + 1])
         for field in job.fields:
             metas = [job.metas[leaf.id] for leaf in field.leaves()]
-            own = [indexes.get((m.leaf.index, group)) for m in metas]
+            own = [indexes.get((m.index, group)) for m in metas]
             chosen = picked(metas, group, own, rows, stop - first)
             if chosen is None:
                 whole.setdefault(group, []).append(field)
@@ -147,49 +138,66 @@ def _paged(
 
 def _whole(job: _Job, whole: Mapping[int, Sequence[Column]]) -> Iterator[DecodeUnit]:
     """The units of whole chunks: small row groups together, large ones field by field."""
-    run: list[int] = []
-    fields: tuple[Column, ...] = ()
-    ranges: list[ByteRange] = []
-    size = 0
+    alike: dict[tuple[ColumnId, ...], list[int]] = {}
     for group in sorted(whole):
-        own = tuple(whole[group])
-        parts = [job.ranges(field, group) for field in own]
-        mine = sum(at.size for part in parts for at in part)
-        if run and (own != fields or size + mine > UNIT or run[-1] != group - 1):
-            yield _unit(job, fields, run, ranges)
-            run, ranges, size = [], [], 0
-        if mine > UNIT and len(own) > 1:
-            yield from _cut(job, own, parts, group)
-            continue
-        run, fields, size = [*run, group], own, size + mine
-        ranges = [*ranges, *(at for part in parts for at in part)]
-    if run:
-        yield _unit(job, fields, run, ranges)
+        alike.setdefault(tuple(field.id for field in whole[group]), []).append(group)
+    for groups in alike.values():
+        yield from _runs(job, _Block.of(job, tuple(whole[groups[0]]), groups))
 
 
-def _cut(
-    job: _Job, fields: Sequence[Column], parts: Sequence[Sequence[ByteRange]], group: int
-) -> Iterator[DecodeUnit]:
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """Whole chunks of some fields. first: the leaf at which each field begins, and their number."""
+
+    fields: tuple[Column, ...]
+    first: npt.NDArray[np.int64]
+    chunks: Chunks
+
+    @classmethod
+    def of(cls, job: _Job, fields: tuple[Column, ...], groups: Sequence[int]) -> _Block:
+        """The chunks of these fields in these row groups, checked against the file."""
+        own = [[job.metas[leaf.id] for leaf in field.leaves()] for field in fields]
+        first = np.concatenate(([0], np.cumsum([len(metas) for metas in own])))
+        metas = [meta for mine in own for meta in mine]
+        table = job.table
+        chunks = chunks_of(metas, groups, table.size, table.footer.created_by)
+        counted(chunks)
+        return cls(fields, first, chunks)
+
+    def unit(self, job: _Job, groups: slice, fields: slice = slice(None)) -> DecodeUnit:
+        """A unit of some of its row groups and fields, by their positions in the block."""
+        first, stop, _ = fields.indices(len(self.fields))
+        leaves = slice(int(self.first[first]), int(self.first[stop]))
+        ranges = merged(self.chunks.starts[groups, leaves], self.chunks.stops[groups, leaves])
+        mine, own = tuple(self.chunks.groups[groups]), self.fields[fields]
+        starts = job.table.group_starts
+        rows = (int(starts[mine[0]]), int(starts[mine[-1] + 1]))
+        return DecodeUnit(own[0].id, rows, tuple(ranges), Whole(own, mine), borrows=False)
+
+
+def _runs(job: _Job, block: _Block) -> Iterator[DecodeUnit]:
+    """Units of consecutive row groups."""
+    groups = block.chunks.groups
+    start = size = 0
+    for i, mine in enumerate(block.chunks.sizes.sum(axis=1).tolist()):
+        if i > start and (size + mine > UNIT or groups[i] != groups[i - 1] + 1):
+            yield block.unit(job, slice(start, i))
+            start, size = i, 0
+        if mine > UNIT and len(block.fields) > 1:
+            yield from _cut(job, block, i)
+            start = i + 1
+        else:
+            size += mine
+    if start < len(groups):
+        yield block.unit(job, slice(start, len(groups)))
+
+
+def _cut(job: _Job, block: _Block, at: int) -> Iterator[DecodeUnit]:
     """A large row group, by sets of fields."""
-    mine: list[Column] = []
-    ranges: list[ByteRange] = []
-    size = 0
-    for field, own in zip(fields, parts, strict=True):
-        more = sum(at.size for at in own)
-        if mine and size + more > UNIT:
-            yield _unit(job, tuple(mine), [group], ranges)
-            mine, ranges, size = [], [], 0
-        mine.append(field)
-        ranges += own
+    start = size = 0
+    for i, more in enumerate(np.add.reduceat(block.chunks.sizes[at], block.first[:-1]).tolist()):
+        if i > start and size + more > UNIT:
+            yield block.unit(job, slice(at, at + 1), slice(start, i))
+            start, size = i, 0
         size += more
-    yield _unit(job, tuple(mine), [group], ranges)
-
-
-def _unit(
-    job: _Job, fields: tuple[Column, ...], groups: Sequence[int], ranges: Sequence[ByteRange]
-) -> DecodeUnit:
-    starts = job.table.group_starts
-    rows = (int(starts[groups[0]]), int(starts[groups[-1] + 1]))
-    return DecodeUnit(
-        fields[0].id, rows, tuple(ranges), Whole(fields, tuple(groups)), borrows=False
-    )
+    yield block.unit(job, slice(at, at + 1), slice(start, len(block.fields)))

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from rangeio.codecs import thrift
-from rangeio.formats.parquet.arrowschema import serialized
 from rangeio.formats.parquet.footer import Part
 from rangeio.formats.parquet.locate import ARROW_SCHEMA
 
@@ -78,12 +79,13 @@ class Branch:
     orders: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Origin:
     """What every footer that is cut out of one file says alike.
 
     size: of the file in bytes. root: the SchemaElement of the root. groups: the fields of every
-    row group, its columns and sorting_columns aside. group_rows: their rows.
+    row group, its columns and sorting_columns aside. group_rows: their rows. small: the footer
+    itself where it is Thrift and so small that cutting costs more than Arrow's reading all of it.
     """
 
     size: int
@@ -91,6 +93,17 @@ class Origin:
     root: bytes
     groups: tuple[tuple[Part, ...], ...]
     group_rows: tuple[int, ...]
+    small: bytes | None = None
+
+    @cached_property
+    def whole(self) -> pq.FileMetaData | None:
+        """What Arrow makes of a small footer; None of others, and where Arrow refuses it."""
+        if self.small is None:
+            return None
+        try:
+            return pq.read_metadata(pa.BufferReader(framed(self.small)))
+        except (pa.ArrowException, OSError, ValueError):
+            return None
 
 
 def parent(element: bytes, children: int) -> bytes:
@@ -117,16 +130,20 @@ def paired(element: bytes, above: bytes) -> bytes:
 def file_metadata(
     origin: Origin,
     branches: Sequence[Branch],
-    fields: Sequence[pa.Field] | None,
+    arrow_schema: bytes | None,
     groups: Sequence[int] = (),
     chunks: Sequence[Sequence[bytes]] = (),
+    *,
+    children: int | None = None,
 ) -> bytes:
     """A FileMetaData.
 
-    fields: the Arrow fields of the branches, for ``ARROW:schema``; None leaves it out. chunks: of
-    every row group of ``groups`` the ColumnChunk of every leaf, in order.
+    arrow_schema: the value of ``ARROW:schema``; None leaves it out. chunks: of every row group of
+    ``groups`` the ColumnChunk of every leaf, in order. children: top-level fields, where that is
+    not the number of branches.
     """
-    elements = [parent(origin.root, len(branches)), *(e for b in branches for e in b.elements)]
+    count = len(branches) if children is None else children
+    elements = [parent(origin.root, count), *(e for b in branches for e in b.elements)]
     rows = sum(origin.group_rows[g] for g in groups)
     structs = []
     for group, own in zip(groups, chunks, strict=True):
@@ -138,8 +155,8 @@ def file_metadata(
         (3, thrift.I64, thrift.encoded(thrift.I64, rows)),
         (4, thrift.LIST, thrift.listed(thrift.STRUCT, structs)),
     ]
-    if fields is not None:
-        parts.append((5, thrift.LIST, _told(fields)))
+    if arrow_schema is not None:
+        parts.append((5, thrift.LIST, _told(arrow_schema)))
     if origin.created_by:
         parts.append((6, thrift.BINARY, thrift.encoded(thrift.BINARY, origin.created_by.encode())))
     orders = [order for b in branches for order in b.orders]
@@ -149,9 +166,9 @@ def file_metadata(
     return thrift.rebuilt(parts)
 
 
-def _told(fields: Sequence[pa.Field]) -> bytes:
+def _told(arrow_schema: bytes) -> bytes:
     """The key ``ARROW:schema`` and its value, as key_value_metadata."""
-    pair = {1: (thrift.BINARY, ARROW_SCHEMA), 2: (thrift.BINARY, serialized(fields))}
+    pair = {1: (thrift.BINARY, ARROW_SCHEMA), 2: (thrift.BINARY, arrow_schema)}
     return thrift.listed(thrift.STRUCT, [thrift.write(thrift.Struct(pair))])
 
 

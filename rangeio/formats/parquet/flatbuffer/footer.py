@@ -33,6 +33,8 @@ class FlatFooter:
     of a revision that is not known are all alike. The others are checked when they are asked for.
     """
 
+    data = memoryview(b"")
+
     def __init__(self, data: memoryview) -> None:
         self._data = data
         self._whole = np.frombuffer(data, np.uint8)

@@ -1,0 +1,1 @@
+"""Doris segments; :mod:`rangeio.formats.doris.format` holds FORMAT."""

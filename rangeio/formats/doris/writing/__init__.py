@@ -1,0 +1,1 @@
+"""Segments as they are written: columns to pages to one file."""

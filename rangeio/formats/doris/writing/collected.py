@@ -1,0 +1,83 @@
+"""The values of a variant's paths, held until all rows are known: only then are their types."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from rangeio.codecs.bounds import Offsets
+from rangeio.errors import RequestError
+from rangeio.formats.doris.writing.jsontext import array_of, common, kind_of, paths
+
+LOOSE = 1 << 18
+"""Values that are held as objects before they become arrays."""
+
+
+class Path:
+    """The values of one path, as arrays of the kinds that came, and their rows."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._rows: list[Offsets] = []
+        self._chunks: list[tuple[str, pa.Array]] = []
+        self._loose_rows: list[int] = []
+        self._loose: list[Any] = []
+
+    def add(self, row: int, value: Any) -> None:
+        """The value of a row; rows ascend."""
+        self.count += 1
+        self._loose_rows.append(row)
+        self._loose.append(value)
+
+    def pack(self) -> None:
+        """Make an array of what is held as objects."""
+        if self._loose:
+            kind = common(map(kind_of, self._loose))
+            self._chunks.append((kind, array_of(self._loose, kind)))
+            self._rows.append(np.array(self._loose_rows, np.int64))
+            self._loose, self._loose_rows = [], []
+
+    def kind(self) -> str:
+        """The kind of all values."""
+        self.pack()
+        return common([kind for kind, _ in self._chunks])
+
+    def values(self) -> tuple[Offsets, pa.Array]:
+        """The rows that have a value, and all values as one array; they are let go."""
+        kind = self.kind()
+        chunks = [
+            one if own == kind else array_of(one.to_pylist(), kind) for own, one in self._chunks
+        ]
+        rows = np.concatenate(self._rows)
+        self._chunks, self._rows = [], []
+        return rows, pa.concat_arrays(chunks)
+
+
+class Collected:
+    """All paths of one variant."""
+
+    def __init__(self) -> None:
+        self.paths: dict[str, Path] = {}
+        self._loose = 0
+
+    def add(self, row: int, value: Mapping[str, Any]) -> None:
+        """The object of a row. RequestError where two of its values have one path."""
+        seen: set[str] = set()
+        for path, one in paths(value):
+            if not path:
+                raise RequestError("a key of an object is empty, and has no path")
+            if path in seen:
+                raise RequestError(f"two values of one object have the path {path!r}")
+            seen.add(path)
+            found = self.paths.get(path)
+            if found is None:
+                found = self.paths[path] = Path()
+            found.add(row, one)
+        self._loose += len(seen)
+        if self._loose >= LOOSE:
+            self._loose = 0
+            for each in self.paths.values():
+                each.pack()

@@ -1,0 +1,185 @@
+"""Variants: paths looked up in the index, sub-columns read by path, and the tree as a whole."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import pyarrow as pa
+import pytest
+from doris_tables import documents, in_memory, made
+
+import rangeio
+from rangeio.errors import Corrupt, NoSuchColumn, RequestError
+from rangeio.formats.doris.messages import MESSAGES
+from rangeio.formats.doris.page import crc32c
+
+VERSIONS = pytest.mark.parametrize("version", [2, 3])
+NAMES = {0: "id", 1: "v"}
+
+
+def many(paths: int) -> pa.Table:
+    one = json.dumps({f"k{i:05d}": {"x": i} for i in range(paths)})
+    return pa.table({"id": [1, 2], "v": [one, one]})
+
+
+@VERSIONS
+def test_paths(version):
+    with rangeio.open(made(documents(9), version=version, variant=["v"]), schema=NAMES) as file:
+        every = ["a", "a.b", "tags", "user.age", "user.name"]
+        column = file.column("v")
+        assert column.paths() == every
+        assert column.paths(prefix="user.") == every[3:]
+        assert column.paths("a") == every[:2]
+        assert column.paths("b") == []
+        file.read("v")
+        assert file.column("v").paths("us") == every[3:]
+        with pytest.raises(RequestError, match="fixed structure"):
+            file.column("id").paths()
+
+
+@VERSIONS
+def test_paths_of_an_async_file(version):
+    async def found() -> tuple[list[str], list[object]]:
+        file = await rangeio.open_async(
+            made(documents(9), version=version, variant=["v"]), schema=NAMES
+        )
+        table = await file.read("v.user.age")
+        return list(await file.paths("v", "user.")), table["v"].to_pylist()
+
+    paths, rows = asyncio.run(found())
+    assert paths == ["user.age", "user.name"]
+    assert rows[3] == {"user": {"age": 3}}
+
+
+@VERSIONS
+def test_sub_columns(version):
+    with rangeio.open(made(documents(9), version=version, variant=["v"]), schema=NAMES) as file:
+        assert file.read("v.user.name")["v"].to_pylist()[2] == {"user": {"name": "n2"}}
+        assert file.read("v.user")["v"].to_pylist()[2] == {"user": {"age": 2, "name": "n2"}}
+        assert file.read([("v", "user", "age")])["v"].to_pylist()[2] == {"user": {"age": 2}}
+        assert file.read("v.tags")["v"].to_pylist()[2] == {"tags": [1, 2]}
+        # In some rows a number, in others an object: the number has no name below.
+        assert file.read("v.a")["v"].to_pylist()[1:3] == [
+            {"a": {"": 1, "b": None}},
+            {"a": {"": None, "b": 2}},
+        ]
+        assert file.read([("v", "a", "")])["v"].to_pylist()[1] == {"a": {"": 1}}
+        both = file.read(["v.user.name", "id", "v.a.b"])
+        assert both.column_names == ["v", "id"]
+        assert both["v"].to_pylist()[2] == {"a": {"b": 2}, "user": {"name": "n2"}}
+        for word in ("v.nope", "v.user.nam", "v.use", "v.user.name.x", "v."):
+            with pytest.raises(NoSuchColumn):
+                file.read(word)
+
+
+@VERSIONS
+def test_the_whole_tree(version):
+    data = made(documents(9), version=version, variant=["v"])
+    with rangeio.open(data, schema=NAMES) as file:
+        row = file.read(rows=[3])["v"].to_pylist()[0]
+        assert row.pop("") is not None
+        assert row == {"a": {"": 3, "b": None}, "tags": [1, 3], "user": {"age": 3, "name": "n3"}}
+        assert file.schema["v"].type == file.read("v").schema.field("v").type
+        assert file.column("v.user.age").type == pa.int64()
+        assert file.read("v.*")["v"].to_pylist()[3]["user"] == row["user"]
+    flat = rangeio.open(data, schema=NAMES).read("v.user", flatten=True)
+    assert flat.column_names == ["v.user.age", "v.user.name"]
+
+
+@VERSIONS
+def test_filters_on_paths(version):
+    data = made(documents(3000), version=version, variant=["v"], page_size=1024)
+    with rangeio.open(data, schema=NAMES) as file:
+        found = file.read(["id"], filters=[("v.user.age", ">=", 2997)])
+        assert found["id"].to_pylist() == [2997, 2998, 2999]
+        said = file.explain(["id"], filters=[("v.user.age", ">=", 2997)]).pruned
+        assert "pages of v.user.age" in said[0]
+
+
+@VERSIONS
+def test_paths_that_share_one_column(version):
+    data = made(documents(50), version=version, variant=["v"], variant_max_subcolumns=2)
+    with rangeio.open(data, schema=NAMES) as file:
+        paths = file.column("v").paths()
+        assert len(paths) == 2
+        row = file.read("v", rows=[4])["v"].to_pylist()[0]
+        sparse = row["__DORIS_VARIANT_SPARSE__"]
+        kept = {name for name, _ in sparse}
+        assert kept
+        assert not kept & set(paths)
+
+
+def test_one_path_costs_the_same_of_any_number():
+    """Key pages grow with the paths; nothing else does."""
+    costs = []
+    for paths in (1000, 10_000):
+        file = in_memory(made(many(paths), variant=["v"]), tail=64 << 10)
+        with rangeio.open(file.data, schema=NAMES, session=rangeio.Session(profile="s3")) as opened:
+            name = f"k{paths // 3:05d}"
+            wanted = [{"v": {name: {"x": paths // 3}}}] * 2
+            assert opened.read([f"v.{name}.x"]).to_pylist() == wanted
+        table = file.open()
+        file.needs.clear()
+        found = file.run(table.variants.below(1, [f"{name}.x"]))
+        assert len(found) == 1
+        costs.append([need.why for need in file.needs])
+    assert costs[0] == costs[1]
+
+
+def test_an_index_of_many_pages():
+    """More than 1 MiB of keys: an index page, then the one page that may hold the path."""
+    long = {f"{'p' * 60}{i:05d}{'q' * 40}": i for i in range(15_000)}
+    table = pa.table({"id": [1], "v": [json.dumps(long)]})
+    file = in_memory(made(table, variant=["v"]))
+    opened = file.open()
+    file.needs.clear()
+    names = sorted(long)
+    for k in (0, 7777, 14_999):
+        found = file.run(opened.variants.below(1, [names[k]]))
+        assert [path.decode() for path in found.paths] == [names[k]]
+    whys = [need.why for need in file.needs]
+    if len(whys) > 3:
+        assert whys == ["doris.variant_keys"] * 6
+    whole = file.run(opened.variants.whole(1))
+    assert [path.decode() for path in whole.paths] == names
+    prefix = names[100][:64]
+    assert file.run(opened.variants.prefixed(1, prefix)) == [
+        n for n in names if n.startswith(prefix)
+    ]
+
+
+def resealed(data: bytes, change) -> bytes:
+    size = int.from_bytes(data[-12:-8], "little")
+    footer = MESSAGES.SegmentFooter.FromString(data[-12 - size : -12])
+    change(footer)
+    own = footer.SerializeToString()
+    sums = len(own).to_bytes(4, "little") + crc32c(own).to_bytes(4, "little")
+    return data[: -12 - size] + own + sums + data[-4:]
+
+
+def test_an_older_name_of_the_index():
+    def older(footer) -> None:
+        footer.file_meta_datas[0].key = "variant_meta_keys"
+
+    data = resealed(made(documents(9), variant=["v"]), older)
+    with rangeio.open(data, schema=NAMES) as file:
+        assert file.column("v").paths("user.") == ["user.age", "user.name"]
+        assert file.read("v.user.age")["v"].to_pylist()[3] == {"user": {"age": 3}}
+
+
+def test_an_index_that_points_elsewhere_is_corrupt():
+    def fewer(footer) -> None:
+        del footer.column_meta_entries[-1]
+
+    def another(footer) -> None:
+        footer.column_meta_entries[2].unique_id = 77
+
+    def swapped(footer) -> None:
+        entries = footer.column_meta_entries
+        entries[0].unique_id, entries[1].unique_id = 1, 0
+
+    base = made(documents(9), variant=["v"])
+    for change in (fewer, another, swapped):
+        with pytest.raises((Corrupt, NoSuchColumn)):
+            rangeio.open(resealed(base, change), schema=NAMES).read("v")
