@@ -37,8 +37,8 @@ def by_plain_scan(path: Path, names: Sequence[str]) -> Locate:
 
 
 def _by_rangeio(path: Path, names: Sequence[str], *, templates: bool) -> Locate:
+    from rangeio.formats.parquet.footer.locate import located
     from rangeio.formats.parquet.leaf import Fact
-    from rangeio.formats.parquet.locate import located
     from rangeio.formats.parquet.metas import facts_of
 
     data = memoryview(footer(path))

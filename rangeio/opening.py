@@ -19,7 +19,7 @@ from rangeio.errors import RequestError
 from rangeio.explanation import Explanation
 from rangeio.formats import named, sniff
 from rangeio.formats.format import Format, PageInfo
-from rangeio.reading import EVERYTHING, Reading, Request, prepare
+from rangeio.reading import Reading, Request, prepare
 from rangeio.schema import Column, ColumnId, Schema
 from rangeio.select import Word
 from rangeio.session import Session
@@ -154,7 +154,7 @@ class Opened:
 
     def table_at_once(self, request: Request) -> pa.Table | None:
         """A read on this thread; None where it is too large for that, or cannot be."""
-        if request == EVERYTHING:
+        if request.everything:
             found = self.at_once(lambda handle: cast("DirectHandle", handle).entire())
             if found is not None:
                 return found

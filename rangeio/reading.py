@@ -37,8 +37,11 @@ class Request:
     flatten: bool = False
     case_sensitive: bool = True
 
-
-EVERYTHING = Request()
+    @property
+    def everything(self) -> bool:
+        """Whether it is for all columns and rows, as they are."""
+        given = (self.columns, self.rows, self.filters)
+        return all(one is None for one in given) and not self.flatten
 
 
 @dataclass(slots=True)

@@ -62,7 +62,7 @@ class Sought:
                 hits = list(_meant(word, schema, fold, positions.get, holders))
             for i, below in hits:
                 found.setdefault(i, set()).add(below if self.case_sensitive else WHOLE)
-        return found
+        return {i: {WHOLE} if WHOLE in below else below for i, below in found.items()}
 
 
 def _named(

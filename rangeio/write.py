@@ -54,7 +54,7 @@ def write(
         session: only asked whether it is open: a write uses none of its caches, and its caches
             keep versions apart.
         options: of the format; an unknown one raises RequestError with those there are. See
-            :class:`rangeio.formats.parquet.writeroptions.ParquetOptions`.
+            :class:`rangeio.formats.parquet.writing.options.ParquetOptions`.
 
     When anything fails, in ``data`` as well, all that was written is removed, and what failed is
     raised: StoreError, RequestError, or the data's own exception.

@@ -1,6 +1,6 @@
 """Thrift's compact protocol for small structs: read to a tree that is written back as it was.
 
-Footers of thousands of columns are not read with this; see :mod:`rangeio.formats.parquet.scan`.
+Footers of thousands of columns are not read with this, see ``formats/parquet/footer/scan.py``.
 Every count and size is checked against the bytes present, nesting against :data:`DEPTH`.
 """
 

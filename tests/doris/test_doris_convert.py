@@ -54,6 +54,21 @@ def test_parquet_to_doris_and_back(source, tmp_path, version):
     assert names(tmp_path) == ["back.parquet", "t.dat"]
 
 
+@pytest.mark.parametrize(("one", "other"), [(3, 2), (2, 3)])
+def test_a_variant_keeps_its_paths_from_version_to_version(tmp_path, one, other):
+    texts = ['{"a": 1, "b": {"c": "x", "d": [1, null]}}', "{}", None, '{"b": {"c": "y"}}']
+    table = pa.table({"k": range(4), "v": texts})
+    first, second = str(tmp_path / "1.dat"), str(tmp_path / "2.dat")
+    rangeio.write(table, first, format="doris", version=one, variant="v")
+    names = {0: "k", 1: "v"}
+    with rangeio.open(first, schema=names) as file:
+        rangeio.convert(file, second, version=other, variant="v")
+        with rangeio.open(second, schema=names) as again:
+            assert again.version == f"V{other}"
+            assert again.column("v").paths() == file.column("v").paths() == ["a", "b.c", "b.d"]
+            assert again.read() == file.read()
+
+
 def test_some_columns_and_rows(source, tmp_path):
     there = str(tmp_path / "t.pq")
     filters = [("id", "<", 100)]

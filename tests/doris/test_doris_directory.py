@@ -91,19 +91,18 @@ def test_twin_and_kernels_agree_on_any_bytes(data, seed):
     assert outcome(None) == outcome(native.kernels)
 
 
+BROKEN = {
+    "tag": b"\x62",
+    "short": b"\x62\x05\x08\x01",
+    "zero": b"\x00\x01",
+    "group": b"\x0b\x0c",
+    "varint": b"\x08" + b"\xff" * 10,
+    "inner": b"\x62\x01\x10",
+}
+
+
 @pytest.mark.parametrize("kernels", KERNELS)
-@pytest.mark.parametrize(
-    "data",
-    [
-        b"\x62",
-        b"\x62\x05\x08\x01",
-        b"\x00\x01",
-        b"\x0b\x0c",
-        b"\x08" + b"\xff" * 10,
-        b"\x62\x02\x10",
-    ],
-    ids=["tag", "short", "zero", "group", "varint", "inner"],
-)
+@pytest.mark.parametrize("data", BROKEN.values(), ids=BROKEN)
 def test_what_is_no_message_is_corrupt(kernels, data):
     with pytest.raises(Corrupt):
         wire.pairs(array(data), 12, (1, 2), kernels=kernels)

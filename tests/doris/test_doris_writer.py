@@ -117,6 +117,30 @@ def test_what_is_written_is_read(tmp_path_factory, table, options):
         assert file.read().to_pylist() == table.to_pylist()
 
 
+FORCED = [
+    *(("string", one) for one in ("plain", "plain_v2", "plain_v3", "prefix", "dict")),
+    *(("binary", one) for one in ("plain", "plain_v2", "plain_v3", "prefix")),
+    *((name, one) for name in ("int64", "double", "date") for one in ("plain", "bit_shuffle")),
+    *(("bool", one) for one in ("rle", "plain", "bit_shuffle")),
+]
+
+
+@pytest.mark.parametrize(("name", "encoding"), FORCED)
+@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_every_encoding_is_read(tmp_path_factory, name, encoding, data):
+    kind, of = SCALARS[name]
+    rows = data.draw(st.lists(st.none() | of, max_size=30)) * data.draw(st.sampled_from([1, 20]))
+    table = pa.table({"c": pa.array(rows, kind)})
+    path = tmp_path_factory.mktemp("d") / "s.dat"
+    sizes = {"page_size": data.draw(st.sampled_from([16, 256, 65536]))}
+    rangeio.write(table, path, format="doris", encodings={"c": encoding}, **sizes)
+    with rangeio.open(path, schema={0: "c"}) as file:
+        assert file.read().to_pydict() == {"c": rows}
+        some = slice(len(rows) // 3, len(rows) // 2)
+        assert file.read(rows=some).to_pydict() == {"c": rows[some]}
+
+
 UNBLOOMED = {"bool", "int8", "uint8", "uint16", "uint64", "float", "double"}
 
 
@@ -309,3 +333,11 @@ def test_a_dropped_encoder_writes_nothing_more():
     encoder.write(table)
     encoder.drop()
     assert not out
+
+
+def test_ten_million_nulls_are_one_page():
+    nulls = pa.nulls(1 << 20, pa.int64())
+    segment = Segment(made([pa.table({"a": nulls})] * 10))
+    (page,) = segment.pages(segment.metas[0])
+    assert page.rows == 10 << 20
+    assert page.size < 100

@@ -172,7 +172,7 @@ def test_columns_that_are_no_variants():
     twice = pa.struct([("a.b", pa.int8()), ("a", pa.struct([("b", pa.int8())]))])
     with pytest.raises(RequestError, match=r"two fields of the path 'a\.b'"):
         made(pa.schema([pa.field("v", twice)]).empty_table(), variant="v")
-    with pytest.raises(RequestError, match="a field without a name"):
+    with pytest.raises(RequestError, match="a field of a variant without a name is its root"):
         made(pa.schema([pa.field("v", pa.struct([("", pa.int8())]))]).empty_table(), variant="v")
 
 
@@ -285,6 +285,10 @@ def test_a_variant_of_v2_has_its_paths_after_all_columns():
     segment = Segment(made(table, version=2, variant="V"))
     assert [meta.unique_id for meta in segment.metas] == [0, 1, 2, *[NO_ID] * 6]
     assert [meta.column_id for meta in segment.metas] == list(range(9))
+    two = TABLE.append_column("w", TABLE["V"])
+    for version in (2, 3):
+        metas = Segment(made(two, version=version, variant=["V", "w"])).metas
+        assert sorted(meta.column_id for meta in metas) == list(range(15))
 
 
 # ---- the sparse column ---------------------------------------------------------------------------
@@ -307,6 +311,7 @@ def test_the_paths_with_the_fewest_values_share_a_column(version, text):
     assert sparse.column_path_info.parrent_column_unique_id == 0
     counts = sparse.variant_statistics.sparse_column_non_null_size
     assert {one.key: one.value for one in counts} == {"b": 2, "c": 1, "d": 1}
+    assert segment.metas[0].variant_max_subcolumns_count == 1
     sides = list(sparse.children_columns[:2])
     for side in sides:
         side.type = FieldType.BITMAP  # its values are no text
@@ -328,3 +333,26 @@ def test_lists_in_the_sparse_column():
     side.type = FieldType.BITMAP
     items = struct.pack("<Bq", FieldType.BIGINT, 7) + bytes([FieldType.NONE])
     assert segment.values(side) == [struct.pack("<BQ", FieldType.ARRAY, 2) + items]
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_a_variant_as_it_is_read_is_written_as_it_was(version):
+    entry = [("p", b"\x18\x01"), ("q", b"\x0b\xff")]
+    kind = pa.struct(
+        [
+            pa.field("", pa.binary()),
+            pa.field("__DORIS_VARIANT_SPARSE__", pa.map_(pa.string(), pa.binary()), nullable=False),
+            pa.field("a", pa.int64()),
+        ]
+    )
+    rows = [(b"", entry, 1), (None, [], None), (b"\x01", entry[:1], None)]
+    array = pa.array([dict(zip(kind.names, row, strict=True)) for row in rows], kind)
+    table = pa.table([array], pa.schema([pa.field("v", kind, nullable=False)]))
+    segment = Segment(made([table.slice(0, 1), table.slice(1)], version=version, variant="v"))
+    assert segment.values(segment.metas[0]) == [b"", None, b"\x01"]
+    assert segment.values(below(segment)["a"]) == [1, None, None]
+    sparse = segment.metas[0].children_columns[0] if version == 3 else segment.metas[-1]
+    counts = sparse.variant_statistics.sparse_column_non_null_size
+    assert {one.key: one.value for one in counts} == {"p": 2, "q": 1}
+    sparse.children_columns[1].type = FieldType.BITMAP
+    assert segment.values(sparse) == [entry, [], entry[:1]]

@@ -231,7 +231,7 @@ def test_batches_and_tables_mix(tmp_path):
         (pa.chunked_array([[1]]), {}, "is no table"),
         ([1], {"schema": SMALL.schema}, "batches or tables are wanted, not a int"),
         ([SMALL.rename_columns(["x", "t"])], {"schema": SMALL.schema}, "field.*t: string"),
-        (SMALL, {"format": "lance"}, "no writer is there for 'lance'; can be written: doris, parquet"),
+        (SMALL, {"format": "lance"}, "no writer is there for 'lance'; can be written: doris, par"),
         (SMALL, {"format": "parkay"}, "no format is called 'parkay'"),
         (SMALL, {"rows_per_group": 7}, "'rows_per_group' is no option of Parquet.*row_group_size"),
         (SMALL, {"max_rows_per_page": 0}, "max_rows_per_page= must be"),

@@ -7,7 +7,7 @@ import random
 import pyarrow as pa
 from flat_messages import encoded, whole
 
-from rangeio.formats.parquet.arrowschema import ArrowSchema
+from rangeio.formats.parquet.schema.arrowschema import ArrowSchema
 
 CHARACTERS = 256  # of one block
 

@@ -16,7 +16,7 @@ from rangeio.codecs.thrift import Struct
 from rangeio.formats.parquet.flatbuffer.container import found, payload
 from rangeio.formats.parquet.flatbuffer.footer import FlatFooter
 from rangeio.formats.parquet.flatbuffer.writer import extended
-from rangeio.formats.parquet.footer import Footer
+from rangeio.formats.parquet.footer.footer import Footer
 
 KEPT = (1, 3, 4, 5, 6, 7, 9, 10, 11, 14, 15)  # fields of ColumnMetaData that readers need
 

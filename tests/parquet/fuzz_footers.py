@@ -27,9 +27,9 @@ from footer_seeds import ending_in_chunks, respelt, seeds
 
 from rangeio.codecs import native
 from rangeio.errors import Corrupt
-from rangeio.formats.parquet import runs, scan
-from rangeio.formats.parquet.layout import Layout
-from rangeio.formats.parquet.locate import scanned
+from rangeio.formats.parquet.footer import runs, scan
+from rangeio.formats.parquet.footer.layout import Layout
+from rangeio.formats.parquet.footer.locate import scanned
 
 SEED = 2026
 TIMES_INPUT, CONSTANT = 16, 64 << 10

@@ -19,7 +19,7 @@ from rangeio.codecs import thrift
 from rangeio.codecs.thrift import Struct
 from rangeio.engine.drive import drive
 from rangeio.formats.parquet.leaf import Fact, Leaf, Order, ParquetMeta
-from rangeio.formats.parquet.pruning import Kept, kept
+from rangeio.formats.parquet.pruning.kept import Kept, kept
 from rangeio.plan import Rows
 from rangeio.predicate import Filters, Predicate, parse
 from rangeio.ranges import ByteRange

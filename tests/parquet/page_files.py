@@ -19,8 +19,8 @@ import pytest
 from rangeio.codecs import thrift
 from rangeio.codecs.thrift import Struct
 from rangeio.formats.parquet.leaf import Fact, Leaf, Order, ParquetMeta
-from rangeio.formats.parquet.pagefile import Pages, dictionary_range, page_file
-from rangeio.formats.parquet.pageindex import (
+from rangeio.formats.parquet.pages.file import Pages, dictionary_range, page_file
+from rangeio.formats.parquet.pages.offsets import (
     ColumnIndex,
     OffsetIndex,
     column_index,

@@ -26,7 +26,7 @@ from arrow_fields import (
 from flat_messages import encoded, whole
 
 from rangeio.errors import Corrupt, Unsupported
-from rangeio.formats.parquet.arrowschema import ArrowSchema, serialized
+from rangeio.formats.parquet.schema.arrowschema import ArrowSchema, serialized
 
 
 class Degrees(pa.ExtensionType):

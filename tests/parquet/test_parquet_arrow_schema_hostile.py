@@ -29,7 +29,7 @@ from flat_messages import (
 )
 
 from rangeio.errors import Corrupt, FormatError
-from rangeio.formats.parquet.arrowschema import DEPTH, ArrowSchema
+from rangeio.formats.parquet.schema.arrowschema import DEPTH, ArrowSchema
 
 FLIPS = 200_000 if os.environ.get("RANGEIO_FUZZ") == "full" else 4_000
 

@@ -15,9 +15,9 @@ from page_files import DATA, Taken, encoded, shared
 from rangeio.codecs import thrift
 from rangeio.codecs.thrift import Struct
 from rangeio.codecs.xxh64 import xxh64
-from rangeio.formats.parquet import bloom
-from rangeio.formats.parquet.bloom import Bloom
 from rangeio.formats.parquet.leaf import Fact
+from rangeio.formats.parquet.pruning import bloom
+from rangeio.formats.parquet.pruning.bloom import Bloom
 from rangeio.ranges import ByteRange
 
 SALT = (

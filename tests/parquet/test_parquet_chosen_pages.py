@@ -14,8 +14,8 @@ from rangeio.codecs import thrift
 from rangeio.codecs.thrift import Struct
 from rangeio.errors import Corrupt
 from rangeio.formats.parquet.leaf import Fact
-from rangeio.formats.parquet.pagefile import dictionary_range
-from rangeio.formats.parquet.pageheader import page_header
+from rangeio.formats.parquet.pages.file import dictionary_range
+from rangeio.formats.parquet.pages.header import page_header
 from rangeio.ranges import ByteRange
 
 # ---- dictionary pages ----------------------------------------------------------------------------

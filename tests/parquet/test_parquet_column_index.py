@@ -18,7 +18,7 @@ from page_tables import made
 from rangeio.codecs import thrift
 from rangeio.codecs.thrift import Struct
 from rangeio.formats.parquet.leaf import Fact, Leaf, Order
-from rangeio.formats.parquet.pageindex import ColumnIndex, column_index
+from rangeio.formats.parquet.pages.offsets import ColumnIndex, column_index
 from rangeio.ranges import ByteRange
 
 

@@ -18,8 +18,8 @@ from rangeio.codecs import thrift
 from rangeio.codecs.thrift import Struct
 from rangeio.errors import Corrupt, Unsupported
 from rangeio.formats.parquet.leaf import Fact
-from rangeio.formats.parquet.pagefile import Pages
-from rangeio.formats.parquet.pageheader import PageType, data_pages, page_header
+from rangeio.formats.parquet.pages.file import Pages
+from rangeio.formats.parquet.pages.header import PageType, data_pages, page_header
 from rangeio.ranges import ByteRange
 
 

@@ -17,7 +17,7 @@ from rangeio.codecs import thrift
 from rangeio.codecs.thrift import Struct
 from rangeio.errors import Corrupt
 from rangeio.formats.parquet.leaf import Fact, ParquetMeta
-from rangeio.formats.parquet.pageindex import (
+from rangeio.formats.parquet.pages.offsets import (
     OffsetIndex,
     locations,
     offset_index,

@@ -18,8 +18,8 @@ from page_files import Taken
 from parquet_filters import expressible, filters, layouts, mask, tables
 
 from rangeio.formats.parquet.leaf import Fact, ParquetMeta
-from rangeio.formats.parquet.pageindex import offset_index
-from rangeio.formats.parquet.search import Search
+from rangeio.formats.parquet.pages.offsets import offset_index
+from rangeio.formats.parquet.pruning.search import Search
 from rangeio.plan import Rows
 from rangeio.ranges import ByteRange
 

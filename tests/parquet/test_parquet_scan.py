@@ -31,9 +31,9 @@ from rangeio.codecs.thrift import (
     Struct,
 )
 from rangeio.errors import Corrupt, FormatError
-from rangeio.formats.parquet import runs, scan
-from rangeio.formats.parquet.layout import Layout
-from rangeio.formats.parquet.locate import scanned
+from rangeio.formats.parquet.footer import runs, scan
+from rangeio.formats.parquet.footer.layout import Layout
+from rangeio.formats.parquet.footer.locate import scanned
 
 Scanner = Callable[[bytes], Layout]
 

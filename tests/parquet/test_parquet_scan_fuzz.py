@@ -15,7 +15,7 @@ from test_parquet_scan import SCANNERS, check
 
 from rangeio.codecs import native
 from rangeio.errors import Corrupt
-from rangeio.formats.parquet import scan
+from rangeio.formats.parquet.footer import scan
 
 TIMES = 20 if os.environ.get("RANGEIO_FUZZ") == "full" else 1
 PARTS = 10

@@ -23,13 +23,13 @@ from parquet_filters import POOLS
 from rangeio.codecs import thrift
 from rangeio.codecs.thrift import Struct
 from rangeio.formats.parquet.leaf import Fact, Leaf, Order, ParquetMeta, Physical
-from rangeio.formats.parquet.pageindex import ColumnIndex
-from rangeio.formats.parquet.statistics import (
+from rangeio.formats.parquet.pages.offsets import ColumnIndex
+from rangeio.formats.parquet.pruning.statistics import (
     chunk_statistics,
     column_statistics,
     page_statistics,
 )
-from rangeio.formats.parquet.values import values_of
+from rangeio.formats.parquet.pruning.values import values_of
 from rangeio.literal import order_of
 from rangeio.literal import plain as plain_type
 from rangeio.statistics import Statistics

@@ -16,7 +16,7 @@ from written_files import TABLE, WRITER, made, meta, read
 from rangeio.codecs import thrift
 from rangeio.errors import RequestError, ServerFault
 from rangeio.formats.parquet import writer as writing
-from rangeio.formats.parquet.outlet import PIECE, Outlet, footer_of
+from rangeio.formats.parquet.writing.outlet import PIECE, Outlet, footer_of
 
 # ---- types and values ----------------------------------------------------------------------------
 

@@ -22,8 +22,8 @@ from written_files import (
 
 from rangeio.codecs import thrift
 from rangeio.errors import NoSuchColumn, RequestError
-from rangeio.formats.parquet.outlet import footer_of
-from rangeio.formats.parquet.writeroptions import arrow_words
+from rangeio.formats.parquet.writing.options import arrow_words
+from rangeio.formats.parquet.writing.outlet import footer_of
 
 
 def test_the_page_index_is_there_unless_it_is_not_wanted():

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 
 from rangeio.codecs import thrift
 from rangeio.formats import writer as writer_of
-from rangeio.formats.parquet.outlet import footer_of
+from rangeio.formats.parquet.writing.outlet import footer_of
 
 WRITER = writer_of("parquet")
 DATA_PAGE, DICTIONARY_PAGE, DATA_PAGE_V2 = 0, 2, 3

@@ -12,6 +12,7 @@ from rangeio.declared import UNIQUE_ID
 from rangeio.errors import Corrupt, FormatError
 from rangeio.formats.doris import types
 from rangeio.formats.doris.meta import DorisMeta, Node
+from rangeio.formats.doris.paths import extra
 from rangeio.formats.doris.words import FieldType
 from rangeio.schema import Column, ColumnId
 
@@ -49,7 +50,9 @@ def stub(column: ColumnId, position: int) -> Column:
 
 
 def top(meta: DorisMeta) -> Column:
-    """A top-level column that is no Variant with sub-columns."""
+    """A top-level column that is no Variant with sub-columns, but for those that it holds itself."""
+    if meta.node.type == FieldType.VARIANT and meta.node.children:
+        return variant(meta.column, meta, ())
     made = nested(meta.node, meta.column, Place(meta.position, meta.column))
     return replace(made, metadata={**made.metadata, **identified(meta.column)})
 
@@ -172,7 +175,20 @@ def _struct(tree: Mapping[str, Any], column: ColumnId) -> Column:
     children = []
     for name, below in tree.items():
         own = ColumnId(column.unique_id, (*column.path, name))
-        inner = isinstance(below, dict)
-        children.append(_struct(below, own) if inner else nested(below[0], own, below[1]))
+        if isinstance(below, dict):
+            children.append(_struct(below, own))
+        else:
+            made = nested(below[0], own, below[1])
+            children.append(_opaque(made) if extra(".".join(own.path[1:])) else made)
     kind = pa.struct([one.arrow for one in children])
     return Column(column, kind, False, True, tuple(children))
+
+
+def _opaque(column: Column) -> Column:
+    """A map of paths to values whose values are declared as text, and are none: Doris' own cells."""
+    if not pa.types.is_map(column.type):
+        return column
+    key, value = column.children
+    value = replace(value, type=pa.binary(), metadata={})
+    kind = pa.map_(key.arrow.with_nullable(False), value.arrow)
+    return replace(column, children=(key, value), type=kind)

@@ -16,6 +16,8 @@ from rangeio.plan import Rows
 from rangeio.ranges import ByteRange
 from rangeio.steps import Steps, needs
 
+_NONE, _FIRST = np.empty(0, np.int64), np.zeros(1, np.int64)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ordinals:
@@ -41,6 +43,9 @@ class Ordinals:
 
     def touched(self, rows: Rows) -> Offsets:
         """The pages that hold one of the rows, ascending."""
+        if len(self) == 1 and len(rows) == 1:  # as in every column of a wide table
+            start, stop = rows.extent
+            return _FIRST if start < int(self.stops[0]) and stop > int(self.firsts[0]) else _NONE
         first = np.searchsorted(rows.stops, self.firsts, "right")
         return np.flatnonzero(np.searchsorted(rows.starts, self.stops, "left") > first)
 
@@ -58,7 +63,6 @@ class Ordinals:
         return tuple(map(ByteRange, self.offsets.tolist(), ends))
 
 
-_NONE = np.empty(0, np.int64)
 EMPTY = Ordinals(_NONE, _NONE, _NONE, _NONE, -1)
 
 

@@ -138,7 +138,10 @@ def _masks(pages: Sequence[PageData]) -> Mask | None:
 
 def _chosen(array: pa.Array, pages: Sequence[PageData], rows: Rows) -> pa.Array:
     """The asked rows among those of the pages."""
-    mine = rows.within(pages[0].first, pages[-1].first + pages[-1].rows)
+    span = pages[0].first, pages[-1].first + pages[-1].rows
+    if len(rows) == 1 and rows.extent == span and span[1] - span[0] == len(array):
+        return array
+    mine = rows.within(*span)
     if mine.count == len(array):
         return array
     firsts = np.array([page.first for page in pages], np.int64)

@@ -117,18 +117,21 @@ def _units(branch: Branch, rows: Rows, num_rows: int, cost: CostModel) -> Iterat
     # Bytes that move while a further hop would be under way.
     worth = min(int(cost.latency_s * cost.bytes_per_s), _WHOLE)
     if inner <= (_WHOLE if rows.count == num_rows else worth):
-        yield _unit(branch, rows, rows.extent, at_once=True)
+        yield _unit(branch, rows, at_once=True)
         return
     offsets = branch.pages[branch.leaves[0].place]
     sizes = offsets.sizes + (offsets.stops - offsets.firsts) * inner // num_rows
     for start, stop in _spans(offsets, offsets.touched(rows), sizes):
-        yield _unit(branch, rows.within(start, stop), (start, stop), at_once=False)
+        yield _unit(branch, rows.within(start, stop), at_once=False)
 
 
 def _leaf_units(branch: Branch, rows: Rows) -> Iterator[DecodeUnit]:
     pages = branch.pages[branch.column.payload]  # type: ignore[index]
+    if len(pages) == 1:  # as in every column of a wide table
+        yield _unit(branch, rows, at_once=True)
+        return
     for start, stop in _spans(pages, pages.touched(rows), pages.sizes):
-        yield _unit(branch, rows.within(start, stop), (start, stop), at_once=True)
+        yield _unit(branch, rows.within(start, stop), at_once=True)
 
 
 def _spans(pages: Ordinals, touched: Offsets, sizes: Offsets) -> Iterator[tuple[int, int]]:
@@ -139,9 +142,8 @@ def _spans(pages: Ordinals, touched: Offsets, sizes: Offsets) -> Iterator[tuple[
         yield int(pages.firsts[own[0]]), int(pages.stops[own[-1]])
 
 
-def _unit(branch: Branch, rows: Rows, span: tuple[int, int], *, at_once: bool) -> DecodeUnit:
+def _unit(branch: Branch, rows: Rows, *, at_once: bool) -> DecodeUnit:
     """The unit of some rows of a branch. at_once: items are read in the first hop."""
-    whole = bool(len(rows)) and rows.count == rows.extent[1] - rows.extent[0]
     pages: dict[Place, Ordinals] = {}
     ranges: list[ByteRange] = []
     for leaf in branch.leaves:
@@ -149,11 +151,10 @@ def _unit(branch: Branch, rows: Rows, span: tuple[int, int], *, at_once: bool) -
         pages[leaf.place] = own if leaf.depth else own.chosen(own.touched(rows))
         if at_once or not leaf.depth:
             ranges += pages[leaf.place].ranges()
-    extent = rows.extent if whole else (max(span[0], rows.extent[0]), rows.extent[1])
     light = len(ranges) == 1 and ranges[0].size <= _LIGHT
     return DecodeUnit(
         branch.column.id,
-        extent,
+        rows.extent,
         tuple(ranges),
         (Cut(branch.column, rows, pages),),
         tuple(load.key for load in branch.dictionaries),

@@ -48,7 +48,7 @@ class DorisTable:
     @property
     def version(self) -> str:
         """V2 or V3, as Doris' documentation calls them."""
-        return f"V{self.footer.version + 1}"
+        return "V3" if self.footer.version >= 2 else "V2"
 
     @property
     def metadata_size(self) -> int:

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from rangeio.errors import Corrupt
 from rangeio.formats.parquet.leaf import Fact, ParquetMeta
-from rangeio.formats.parquet.pageheader import page_header
+from rangeio.formats.parquet.pages.header import page_header
 
 
 def paged(meta: ParquetMeta, group: int, data: memoryview) -> None:

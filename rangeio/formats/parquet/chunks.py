@@ -101,7 +101,8 @@ def miscounted(facts: Facts, rows: Places, repeated: Sequence[bool]) -> Flags:
     """Which chunks, (row groups, leaves), have fewer values than their row group has rows, or, of a
     leaf that is not repeated, another number."""
     values: Places = facts[..., Fact.VALUES]
-    return (values < rows) | ((values != rows) & ~np.asarray(repeated))
+    found: Flags = (values < rows) | ((values != rows) & ~np.asarray(repeated))
+    return found
 
 
 def counted(chunks: Chunks) -> None:

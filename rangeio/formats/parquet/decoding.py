@@ -9,13 +9,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from rangeio.errors import Corrupt, Unsupported
-from rangeio.formats.parquet.arrowschema import serialized
 from rangeio.formats.parquet.checks import indexed, paged
 from rangeio.formats.parquet.chunks import Chunks, chunks_of
 from rangeio.formats.parquet.leaf import ParquetMeta
-from rangeio.formats.parquet.pagefile import Pages, page_file
+from rangeio.formats.parquet.pages.file import Pages, page_file
 from rangeio.formats.parquet.planning import Paged, Whole
-from rangeio.formats.parquet.surgery import Origin, file_metadata, framed, parent
+from rangeio.formats.parquet.schema.arrowschema import serialized
+from rangeio.formats.parquet.schema.surgery import Origin, file_metadata, framed, parent
 from rangeio.formats.sparsefile import SparseFile, decoded
 from rangeio.formats.sparsemap import mapped
 from rangeio.plan import DecodeUnit, Rows

@@ -14,7 +14,7 @@ from rangeio.formats.parquet.leaf import Fact, ParquetMeta
 from rangeio.formats.parquet.metas import metas_of
 from rangeio.formats.parquet.opening import learnt, opened
 from rangeio.formats.parquet.planning import plan
-from rangeio.formats.parquet.statistics import column_statistics
+from rangeio.formats.parquet.pruning.statistics import column_statistics
 from rangeio.formats.parquet.table import ParquetTable
 from rangeio.formats.parquet.words import encodings
 from rangeio.plan import DecodeUnit, Piece, Plan, Query, Rows, SharedLoad

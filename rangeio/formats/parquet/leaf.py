@@ -16,7 +16,7 @@ from rangeio.codecs.thrift import Struct
 from rangeio.schema import ColumnId
 
 if TYPE_CHECKING:
-    from rangeio.formats.parquet.surgery import Origin, Trunk
+    from rangeio.formats.parquet.schema.surgery import Origin, Trunk
 
 
 class Physical(enum.IntEnum):

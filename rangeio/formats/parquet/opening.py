@@ -5,8 +5,8 @@ from __future__ import annotations
 from rangeio.errors import BadMagic, Corrupt, Truncated, Unsupported
 from rangeio.formats.format import Hint, Opening
 from rangeio.formats.parquet.flatbuffer.container import Extension, found, payload
-from rangeio.formats.parquet.footer import Footer
-from rangeio.formats.parquet.locate import ThriftFooter, scanned
+from rangeio.formats.parquet.footer.footer import Footer
+from rangeio.formats.parquet.footer.locate import ThriftFooter, scanned
 from rangeio.formats.parquet.table import ParquetTable
 from rangeio.ranges import ByteRange, CostModel
 from rangeio.steps import Need, Steps, need
@@ -73,7 +73,7 @@ def _thrift(data: memoryview) -> Footer:
     layout = scanned(data)
     if layout is not None:
         return ThriftFooter(data, layout)
-    from rangeio.formats.parquet.arrowfooter import ArrowFooter  # rarely needed
+    from rangeio.formats.parquet.footer.arrowfooter import ArrowFooter  # rarely needed
 
     return ArrowFooter(data)
 

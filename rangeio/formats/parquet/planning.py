@@ -10,9 +10,9 @@ import numpy.typing as npt
 
 from rangeio.formats.parquet.chunks import Chunks, chunks_of, counted, merged
 from rangeio.formats.parquet.leaf import Fact, ParquetMeta
-from rangeio.formats.parquet.pageindex import OffsetIndex
-from rangeio.formats.parquet.pages import Picked, indexed, picked
-from rangeio.formats.parquet.pruning import Kept, kept
+from rangeio.formats.parquet.pages.offsets import OffsetIndex
+from rangeio.formats.parquet.pages.picked import Picked, indexed, picked
+from rangeio.formats.parquet.pruning.kept import Kept, kept
 from rangeio.formats.parquet.table import ParquetTable
 from rangeio.plan import DecodeUnit, Plan, Query, Rows
 from rangeio.schema import Column, ColumnId

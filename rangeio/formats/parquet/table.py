@@ -8,8 +8,8 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from rangeio.formats.parquet.columns import Columns
-from rangeio.formats.parquet.footer import Footer
+from rangeio.formats.parquet.footer.footer import Footer
+from rangeio.formats.parquet.schema.columns import Columns
 from rangeio.schema import Schema
 
 

@@ -9,10 +9,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from rangeio.errors import RangeIOError, RequestError
-from rangeio.formats.parquet.arrowschema import serialized
-from rangeio.formats.parquet.outlet import Outlet, footer_of
-from rangeio.formats.parquet.views import without_views
-from rangeio.formats.parquet.writeroptions import ParquetOptions, arrow_words, empty_file
+from rangeio.formats.parquet.schema.arrowschema import serialized
+from rangeio.formats.parquet.writing.options import ParquetOptions, arrow_words, empty_file
+from rangeio.formats.parquet.writing.outlet import Outlet, footer_of
+from rangeio.formats.parquet.writing.views import without_views
 
 ROWS = 1 << 20
 """Rows of a row group, where nobody says."""

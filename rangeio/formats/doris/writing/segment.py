@@ -54,7 +54,7 @@ class DorisEncoder:
         self._rows = 0
         abouts = _abouts(schema, options)
         pairs = zip(schema, abouts, strict=True)
-        self._columns = [_column(field, about, len(schema), options) for field, about in pairs]
+        self._columns = [_column(field, about, options) for field, about in pairs]
         declared = [about.declared for about in abouts]
         self._short_key = ShortKey(key_parts(declared, schema.names, options.short_key_columns))
 
@@ -120,25 +120,38 @@ def _writers(column: Top) -> list[ColumnWriter]:
     return [column.root, *column.below, *([] if column.sparse is None else [column.sparse])]
 
 
+def _metas(columns: Sequence[Top]) -> list[list[Any]]:
+    """The metadata of each column, with that of what is below it if it is a variant. Those are
+    numbered after all columns of the schema."""
+    found = [[one.meta() for one in _writers(column)] for column in columns]
+    for column, each in zip(columns, found, strict=True):
+        if isinstance(column, Variant):
+            each[0].variant_max_subcolumns_count = column.most
+    below = [meta for each in found for meta in each[1:]]
+    for number, meta in enumerate(below, len(columns)):
+        _number(meta, number)
+    return found
+
+
+def _number(meta: Any, number: int) -> None:
+    meta.column_id = number
+    for child in meta.children_columns:
+        _number(child, number)
+
+
 def _inline(columns: Sequence[Top]) -> list[Any]:
     """The metadata of V2: of the top-level columns, then of what is below variants."""
-    writers = [_writers(column) for column in columns]
-    return [each[0].meta() for each in writers] + [
-        one.meta() for each in writers for one in each[1:]
-    ]
+    metas = _metas(columns)
+    return [each[0] for each in metas] + [meta for each in metas for meta in each[1:]]
 
 
 def _external(columns: Sequence[Top]) -> list[Any]:
-    """The metadata of V3: after that of a variant come those of its paths."""
+    """The metadata of V3: after that of a variant come those of its paths, in their order."""
     metas: list[Any] = []
-    for column in columns:
-        if not isinstance(column, Variant):
-            metas.append(column.meta())
-            continue
-        root = column.root.meta()
-        if column.sparse is not None:
-            root.children_columns.append(column.sparse.meta())
-        metas += [root, *(one.meta() for one in column.below)]
+    for column, each in zip(columns, _metas(columns), strict=True):
+        if isinstance(column, Variant) and column.sparse is not None:
+            each[0].children_columns.append(each.pop())
+        metas += each
     return metas
 
 
@@ -177,9 +190,9 @@ def _abouts(schema: pa.Schema, options: DorisOptions) -> list[About]:
     return found
 
 
-def _column(field: pa.Field, about: About, count: int, options: DorisOptions) -> Top:
+def _column(field: pa.Field, about: About, options: DorisOptions) -> Top:
     setup = Setup(options.defaults, options.scheme, options.page_size, options.dict_page_size)
     asked = Asked(options.forced.get(field.name), options.zone_maps, field.name in options.blooms)
     if field.name in options.variants:
-        return Variant(field, about, count, setup, asked, options.variant_max_subcolumns)
+        return Variant(field, about, setup, asked, options.variant_max_subcolumns)
     return writer_of(field, about, setup, asked)

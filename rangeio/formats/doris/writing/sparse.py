@@ -7,6 +7,7 @@ their number of items, 8 bytes each, before what they hold.
 from __future__ import annotations
 
 import struct
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -17,41 +18,48 @@ from rangeio.codecs.bounds import Offsets
 from rangeio.formats.doris.types import Declared
 from rangeio.formats.doris.words import FieldType
 from rangeio.formats.doris.writing.collected import Path
-from rangeio.formats.doris.writing.column import About, Setup, Wanted
+from rangeio.formats.doris.writing.column import About, Mask, Setup, Wanted, null_mask
 from rangeio.formats.doris.writing.leaf import Leaf
-from rangeio.formats.doris.writing.nested import Repeated
+from rangeio.formats.doris.writing.nested import Repeated, as_lists
 
 TEXT = Declared(FieldType.STRING, length=2147483647)
 STEP = 1 << 16
 
 
 class Sparse(Repeated):
-    """The column, a MAP of texts. counts: how many values each of its paths has."""
+    """The column, a MAP of texts; it counts the values of each path."""
 
-    def __init__(self, about: About, setup: Setup, counts: Mapping[str, int]) -> None:
+    def __init__(self, about: About, setup: Setup) -> None:
         sides = [
             Leaf(About(about.name, TEXT, about.number, k, nullable=False), setup, Wanted())
             for k in (1, 2)
         ]
         super().__init__(about, setup, sides)
-        self._counts = counts
+        self._counts: Counter[str] = Counter()
+
+    def append_paths(self, paths: Mapping[str, Path], rows: int) -> None:
+        """Append ``rows`` rows of what these paths have."""
+        names = sorted(paths, key=lambda path: path.encode())
+        self._counts.update({name: paths[name].count for name in names})
+        maps = _maps(names, paths, rows)
+        for at in range(0, rows, STEP):
+            self.append(maps.slice(at, STEP))
+
+    def append_counted(self, maps: pa.Array, absent: Mask) -> None:
+        """Append maps of packed values, as they were read."""
+        empty = absent | null_mask(maps)
+        entries = as_lists(maps)
+        kept = entries.filter(pa.array(~empty)).flatten().field(0)
+        for one in kept.value_counts().to_pylist():
+            self._counts[one["values"]] += one["counts"]
+        self.append(entries, empty)
 
     def meta(self) -> Any:
         """The ColumnMeta, which names the paths."""
         found = super().meta()
-        for path, count in self._counts.items():
+        for path, count in sorted(self._counts.items()):
             found.variant_statistics.sparse_column_non_null_size.add(key=path, value=count)
         return found
-
-
-def sparse_writer(about: About, paths: Mapping[str, Path], rows: int, setup: Setup) -> Sparse:
-    """What writes these paths, with all ``rows`` rows appended."""
-    names = sorted(paths, key=lambda path: path.encode())
-    writer = Sparse(about, setup, {name: paths[name].count for name in names})
-    maps = _maps(names, paths, rows)
-    for at in range(0, rows, STEP):
-        writer.append(maps.slice(at, STEP))
-    return writer
 
 
 def _maps(names: Sequence[str], paths: Mapping[str, Path], rows: int) -> pa.Array:

@@ -2,7 +2,7 @@
 
 The values of a path become BOOLEAN, BIGINT, DOUBLE, STRING or an ARRAY of those; of a struct they
 keep their own types. The root has a cell for every row, empty where the row is not NULL: Doris'
-binary JSON is not written.
+binary JSON is not made. A struct as it is read from a variant is written as it was.
 """
 
 from __future__ import annotations
@@ -19,17 +19,19 @@ from rangeio.errors import RequestError
 from rangeio.formats.doris.blooms import is_taken
 from rangeio.formats.doris.messages import MESSAGES
 from rangeio.formats.doris.paths import SPARSE
-from rangeio.formats.doris.types import field_of
-from rangeio.formats.doris.words import NO_ID
+from rangeio.formats.doris.types import Declared, field_of
+from rangeio.formats.doris.words import NO_ID, FieldType
 from rangeio.formats.doris.writing.collected import Collected
 from rangeio.formats.doris.writing.column import About, ColumnWriter, Mask, Setup, Wanted, null_mask
 from rangeio.formats.doris.writing.columns import Asked, declared_of, writer_of
 from rangeio.formats.doris.writing.jsontext import parsed, type_of
 from rangeio.formats.doris.writing.leaf import Leaf
 from rangeio.formats.doris.writing.nested import stored
-from rangeio.formats.doris.writing.sparse import sparse_writer
-from rangeio.literal import is_string, plain
+from rangeio.formats.doris.writing.sparse import Sparse
+from rangeio.literal import is_binary, is_string, plain
 
+ROOT = ""
+"""The field of a struct that is the variant's own cell, in Doris' binary JSON: as it is read."""
 STEP = 1 << 16
 """Rows of a list's column that are made at once."""
 
@@ -37,27 +39,29 @@ STEP = 1 << 16
 class Variant:
     """One VARIANT column.
 
-    Attributes: root: writes it. below: what writes the columns of its paths, in the order of the
-    paths as bytes; paths: those, without the root's name; sparse: what writes the paths without a
-    column of their own, None where all have one. The last three are there when it is finished.
+    Attributes: most: how many paths may have columns, 0 for all. root: writes it. below: what
+    writes the columns of its paths, in the order of the paths as bytes; paths: those, without the
+    root's name; sparse: what writes the paths without a column of their own, None where all have
+    one. The last three are there when it is finished.
     """
 
     def __init__(
-        self, field: pa.Field, about: About, count: int, setup: Setup, asked: Asked, most: int
+        self, field: pa.Field, about: About, setup: Setup, asked: Asked, most: int
     ) -> None:
         kind = plain(field.type)
         if not pa.types.is_struct(kind) and not is_string(kind):
             raise RequestError(f"{field.name!r} is {kind}: a variant is a struct, or JSON text")
         if asked.encoding is not None:
             raise RequestError(f"{field.name!r} is VARIANT, which takes no encoding")
-        self.about = about
-        self.root = Leaf(about, setup, Wanted())
+        # A variant that was read says by its root alone which rows are NULL.
+        nullable = about.nullable or (pa.types.is_struct(kind) and ROOT in kind.names)
+        self.about = replace(about, nullable=nullable)
+        self.root = Leaf(self.about, setup, Wanted())
         self.below: list[ColumnWriter] = []
         self.paths: list[bytes] = []
-        self.sparse: ColumnWriter | None = None
-        self._places: list[int] = []
-        self._setup, self._asked = setup, asked
-        self._number, self._most = count, most
+        self.sparse: Sparse | None = None
+        self._places: dict[bytes, int] = {}
+        self._setup, self._asked, self.most = setup, asked, most
         self._rows = 0
         self._collected: Collected | None = Collected()
         if pa.types.is_struct(kind) and not most:
@@ -68,13 +72,12 @@ class Variant:
         """Append rows. RequestError names the row whose text is no JSON object."""
         array = _decoded(array)
         nulls = null_mask(array)
-        self.root.append(pa.array(np.full(len(array), b"", object), pa.binary(), mask=nulls))
+        cells = pa.array(np.full(len(array), b"", object), pa.binary(), mask=nulls)
         if self._collected is None:
-            every = _leaves(array)
-            for writer, k in zip(self.below, self._places, strict=True):
-                writer.append(every[k])
+            cells = self._append_leaves(_leaves(array), cells, nulls)
         else:
             self._collect(array, self._collected)
+        self.root.append(cells)
         self._rows += len(array)
 
     def finish(self) -> None:
@@ -94,18 +97,32 @@ class Variant:
         """Make the columns of a struct's leaves; a leaf of type null has none."""
         found: dict[bytes, tuple[int, pa.Field]] = {}
         for k, (path, field) in enumerate(_fields(kind, "")):
-            if path.encode() in found:
+            if path.encode() in self._places:
                 raise RequestError(f"{self.about.name!r} has two fields of the path {path!r}")
-            if not path:
-                raise RequestError(f"{self.about.name!r} has a field without a name")
-            if not pa.types.is_null(field.type):
+            self._places[path.encode()] = k
+            if path == ROOT:
+                _check_root(field.type)
+            elif path == SPARSE and pa.types.is_map(field.type):
+                self.sparse = Sparse(self._below_sparse(), self._setup)
+            elif not pa.types.is_null(field.type):
+                _check_item(field.type, path)
                 found[path.encode()] = k, field
-        for own, (k, field) in sorted(found.items()):
+        for own, (_, field) in sorted(found.items()):
             self._add(own, field)
-            self._places.append(k)
+
+    def _append_leaves(self, every: list[pa.Array], cells: pa.Array, nulls: Mask) -> pa.Array:
+        """Append to the columns of paths; the root's cells, which are those of its own field where
+        there is one."""
+        for writer, path in zip(self.below, self.paths, strict=True):
+            writer.append(every[self._places[path]])
+        if self.sparse is not None:
+            self.sparse.append_counted(every[self._places[SPARSE.encode()]], nulls)
+        own = self._places.get(ROOT.encode())
+        return cells if own is None else every[own]
 
     def _add(self, path: bytes, field: pa.Field) -> ColumnWriter:
-        about = self._below(path.decode(), field)
+        name = path.decode()
+        about = self._below(name, declared_of(field, f"{self.about.name}.{name}"))
         blooms = self._asked.blooms and is_taken(about.declared.field)
         asked = replace(self._asked, blooms=blooms)
         writer = writer_of(field, about, self._setup, asked)
@@ -113,18 +130,19 @@ class Variant:
         self.paths.append(path)
         return writer
 
-    def _below(self, path: str, field: pa.Field) -> About:
+    def _below(self, path: str, declared: Declared) -> About:
         """What the column of a path is. Rows without the path are NULL in it."""
-        name = f"{self.about.name}.{path}"
-        self._number += 1
         return About(
-            name,
-            declared_of(field, name),
-            number=self._number - 1,
+            f"{self.about.name}.{path}",
+            declared,
+            number=self.about.number,
             unique_id=NO_ID,
             nullable=True,
             path=sub_path(self.about.name, path, self.about.unique_id),
         )
+
+    def _below_sparse(self) -> About:
+        return replace(self._below(SPARSE, Declared(FieldType.MAP, length=65535)), nullable=False)
 
     # ---- of JSON ----
 
@@ -142,17 +160,16 @@ class Variant:
         """Give the paths with the most values columns; the others share one."""
         every = sorted(collected.paths, key=lambda path: path.encode())
         kept = set(every)
-        if self._most:
+        if self.most:
             by_count = sorted(every, key=lambda path: -collected.paths[path].count)
-            kept = set(by_count[: self._most])
+            kept = set(by_count[: self.most])
         for path in (one for one in every if one in kept):
             found = collected.paths.pop(path)
             field = pa.field(path, type_of(found.kind()))
             _fill(self._add(path.encode(), field), *found.values(), self._rows)
         if collected.paths:
-            about = self._below(SPARSE, pa.field(SPARSE, pa.map_(pa.string(), pa.string())))
-            about = replace(about, nullable=False)
-            self.sparse = sparse_writer(about, collected.paths, self._rows, self._setup)
+            self.sparse = Sparse(self._below_sparse(), self._setup)
+            self.sparse.append_paths(collected.paths, self._rows)
 
 
 def _fill(writer: ColumnWriter, at: Offsets, values: pa.Array, rows: int) -> None:
@@ -177,10 +194,14 @@ def _fields(kind: pa.DataType, above: str) -> list[tuple[str, pa.Field]]:
         path = f"{above}{field.name}"
         if pa.types.is_struct(plain(field.type)):
             found += _fields(plain(field.type), f"{path}.")
-            continue
-        _check_item(field.type, path)
-        found.append((path, field))
+        else:
+            found.append((path, field))
     return found
+
+
+def _check_root(kind: pa.DataType) -> None:
+    if not is_binary(plain(kind)):
+        raise RequestError("a field of a variant without a name is its root, which is binary")
 
 
 def _check_item(kind: pa.DataType, path: str) -> None:

@@ -16,8 +16,8 @@ from rangeio.formats.parquet.flatbuffer.chunk import Context, column_chunk
 from rangeio.formats.parquet.flatbuffer.extremes import Kind
 from rangeio.formats.parquet.flatbuffer.schema import FOLD, FlatSchema
 from rangeio.formats.parquet.flatbuffer.slots import File, Group, Pair
-from rangeio.formats.parquet.footer import Int64, Part
-from rangeio.formats.parquet.locate import ARROW_SCHEMA
+from rangeio.formats.parquet.footer.footer import Int64, Part
+from rangeio.formats.parquet.footer.locate import ARROW_SCHEMA
 
 _SMALLEST_GROUP, _SMALLEST_CHUNK, _SMALLEST_PAIR = 12, 16, 8
 """Bytes that a table and its place in a vector take; more entries than fit would share tables."""

@@ -14,7 +14,7 @@ from rangeio.formats.parquet.flatbuffer import annotation, buffers
 from rangeio.formats.parquet.flatbuffer.annotation import Logical
 from rangeio.formats.parquet.flatbuffer.buffers import Table, Tables
 from rangeio.formats.parquet.flatbuffer.slots import NEWEST, OLDER
-from rangeio.formats.parquet.footer import Elements
+from rangeio.formats.parquet.footer.footer import Elements
 from rangeio.formats.parquet.leaf import Physical
 
 FOLD = 16

@@ -10,9 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 from rangeio.codecs.thrift import Buffer
-from rangeio.formats.parquet.layout import Layout
-from rangeio.formats.parquet.scan import CHUNK_DEPTH, Places, struct_end, walk
-from rangeio.formats.parquet.structure import TILE, Shape, Structure, Template
+from rangeio.formats.parquet.footer.layout import Layout
+from rangeio.formats.parquet.footer.scan import CHUNK_DEPTH, Places, struct_end, walk
+from rangeio.formats.parquet.footer.structure import TILE, Shape, Structure, Template
 
 _LARGEST = 1024  # bytes of a chunk that is kept
 _SHAPES = 16
@@ -59,7 +59,7 @@ class _Runs:
         self._size = self._alike = 0
 
     def chunks(self, data: Buffer, at: int, places: Places) -> int:
-        """The chunks of one row group: see :data:`rangeio.formats.parquet.scan.Chunks`."""
+        """The chunks of one row group: see :data:`rangeio.formats.parquet.footer.scan.Chunks`."""
         i, last, out = 0, len(places) - 1, places.data
         while i < last:
             if self._template is not None:

@@ -12,11 +12,11 @@ import pyarrow.parquet as pq
 
 from rangeio.codecs import thrift
 from rangeio.errors import Corrupt, FormatError, Unsupported
-from rangeio.formats.parquet.arrowschema import ArrowSchema, serialized
-from rangeio.formats.parquet.footer import Footer
+from rangeio.formats.parquet.footer.footer import Footer
+from rangeio.formats.parquet.footer.tree import Tree
 from rangeio.formats.parquet.leaf import Leaf, Order
-from rangeio.formats.parquet.surgery import Branch, Origin, Trunk, file_metadata, framed
-from rangeio.formats.parquet.tree import Tree
+from rangeio.formats.parquet.schema.arrowschema import ArrowSchema, serialized
+from rangeio.formats.parquet.schema.surgery import Branch, Origin, Trunk, file_metadata, framed
 from rangeio.schema import Column, ColumnId, Schema
 
 NESTING = 100

@@ -10,8 +10,8 @@ import pyarrow as pa
 from rangeio.codecs import thrift
 from rangeio.errors import Corrupt
 from rangeio.formats.parquet.leaf import Fact, Leaf, Order, ParquetMeta
-from rangeio.formats.parquet.pageindex import ColumnIndex
-from rangeio.formats.parquet.values import Floats, Pair, Values, values_of
+from rangeio.formats.parquet.pages.offsets import ColumnIndex
+from rangeio.formats.parquet.pruning.values import Floats, Pair, Values, values_of
 from rangeio.literal import is_string, plain
 from rangeio.statistics import Statistics
 

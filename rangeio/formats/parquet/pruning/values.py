@@ -12,8 +12,8 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from rangeio.errors import Corrupt
-from rangeio.formats.parquet.annotation import Annotation, Logical, annotation
 from rangeio.formats.parquet.leaf import Leaf, Physical
+from rangeio.formats.parquet.pruning.annotation import Annotation, Logical, annotation
 from rangeio.literal import Order, is_binary, is_string, plain
 
 Pair = tuple[Any, Any]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rangeio.formats.parquet.footer import Elements, Int32
+from rangeio.formats.parquet.footer.footer import Elements, Int32
 
 
 class Tree:

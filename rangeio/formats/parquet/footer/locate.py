@@ -9,10 +9,10 @@ import numpy as np
 
 from rangeio.codecs import native, thrift
 from rangeio.errors import Corrupt, NoSuchColumn
-from rangeio.formats.parquet import runs, scan
-from rangeio.formats.parquet.footer import Elements, Footer, Part
-from rangeio.formats.parquet.layout import Layout
-from rangeio.formats.parquet.tree import Tree
+from rangeio.formats.parquet.footer import runs, scan
+from rangeio.formats.parquet.footer.footer import Elements, Footer, Part
+from rangeio.formats.parquet.footer.layout import Layout
+from rangeio.formats.parquet.footer.tree import Tree
 
 ARROW_SCHEMA = b"ARROW:schema"
 _SMALL = 200 << 10  # bytes of an irregular footer that the plain scanner reads faster than Arrow

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from rangeio.condition import Path
-from rangeio.formats.parquet import bloom
-from rangeio.formats.parquet.bloom import Bloom
 from rangeio.formats.parquet.leaf import Fact
-from rangeio.formats.parquet.search import Known, Search
-from rangeio.formats.parquet.values import Values, values_of
+from rangeio.formats.parquet.pruning import bloom
+from rangeio.formats.parquet.pruning.bloom import Bloom
+from rangeio.formats.parquet.pruning.search import Known, Search
+from rangeio.formats.parquet.pruning.values import Values, values_of
 from rangeio.literal import Order, plain
 from rangeio.ranges import ByteRange
 from rangeio.statistics import Statistics

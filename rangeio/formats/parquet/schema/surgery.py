@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from rangeio.codecs import thrift
-from rangeio.formats.parquet.footer import Part
-from rangeio.formats.parquet.locate import ARROW_SCHEMA
+from rangeio.formats.parquet.footer.footer import Part
+from rangeio.formats.parquet.footer.locate import ARROW_SCHEMA
 
 MAGIC = b"PAR1"
 _REPEATED, _LIST = 2, 3

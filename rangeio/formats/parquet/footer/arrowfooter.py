@@ -18,9 +18,9 @@ import pyarrow.parquet as pq
 from rangeio.codecs import thrift
 from rangeio.codecs.thrift import BINARY, I32, I64, LIST, STRUCT, Struct
 from rangeio.errors import Corrupt, Unsupported
-from rangeio.formats.parquet.footer import Elements, Int32, Part
+from rangeio.formats.parquet.footer.footer import Elements, Int32, Part
+from rangeio.formats.parquet.footer.scan import elements, field, value_end
 from rangeio.formats.parquet.leaf import Physical
-from rangeio.formats.parquet.scan import elements, field, value_end
 from rangeio.formats.sparsefile import Missed, SparseFile
 from rangeio.ranges import ByteRange
 
@@ -47,7 +47,7 @@ _ENCODINGS = {
 
 
 class ArrowFooter:
-    """See :class:`rangeio.formats.parquet.footer.Footer`; without statistics and page indexes.
+    """See :class:`Footer`, in ``footer.py``; without statistics and page indexes.
 
     Raises Corrupt where Arrow refuses the footer, or a chunk when it is asked for.
     """

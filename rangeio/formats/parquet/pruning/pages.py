@@ -10,9 +10,9 @@ import numpy as np
 from rangeio.condition import Path
 from rangeio.errors import FormatError
 from rangeio.formats.parquet.leaf import Fact, ParquetMeta
-from rangeio.formats.parquet.pageindex import OffsetIndex, column_index, offset_index
-from rangeio.formats.parquet.search import Int64, Known, Search, names, touched
-from rangeio.formats.parquet.statistics import Pages
+from rangeio.formats.parquet.pages.offsets import OffsetIndex, column_index, offset_index
+from rangeio.formats.parquet.pruning.search import Int64, Known, Search, names, touched
+from rangeio.formats.parquet.pruning.statistics import Pages
 from rangeio.plan import Rows
 from rangeio.ranges import ByteRange
 from rangeio.statistics import Statistics

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from rangeio.codecs import thrift
 from rangeio.codecs.thrift import BINARY, DEPTH, I16, I64, LIST, SET, STRUCT, Buffer
 from rangeio.errors import Corrupt
-from rangeio.formats.parquet.layout import Layout
+from rangeio.formats.parquet.footer.layout import Layout
 
 CHUNK_DEPTH = 3
 """How deep a ColumnChunk lies: below the row groups, one of them, and its list of chunks."""

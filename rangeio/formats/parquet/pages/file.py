@@ -10,7 +10,7 @@ from typing import TypeAlias
 from rangeio.codecs import thrift
 from rangeio.errors import Corrupt, Unsupported
 from rangeio.formats.parquet.leaf import Fact, ParquetMeta
-from rangeio.formats.parquet.pageheader import PageType, data_pages, page_header
+from rangeio.formats.parquet.pages.header import PageType, data_pages, page_header
 from rangeio.ranges import ByteRange
 
 Buffer: TypeAlias = bytes | memoryview

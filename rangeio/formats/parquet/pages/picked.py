@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from rangeio.errors import FormatError
 from rangeio.formats.parquet.leaf import Fact, ParquetMeta
-from rangeio.formats.parquet.pagefile import dictionary_range
-from rangeio.formats.parquet.pageindex import OffsetIndex, offset_index
+from rangeio.formats.parquet.pages.file import dictionary_range
+from rangeio.formats.parquet.pages.offsets import OffsetIndex, offset_index
 from rangeio.plan import Rows
 from rangeio.ranges import ByteRange
 from rangeio.steps import Steps, needs

@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from rangeio.formats.parquet.leaf import ParquetMeta
-from rangeio.formats.parquet.pageindex import OffsetIndex
-from rangeio.formats.parquet.pagesearch import paged
-from rangeio.formats.parquet.probing import probed
-from rangeio.formats.parquet.search import Int64, Known, Search, touched
-from rangeio.formats.parquet.statistics import Chunks
+from rangeio.formats.parquet.pages.offsets import OffsetIndex
+from rangeio.formats.parquet.pruning.pages import paged
+from rangeio.formats.parquet.pruning.probing import probed
+from rangeio.formats.parquet.pruning.search import Int64, Known, Search, touched
+from rangeio.formats.parquet.pruning.statistics import Chunks
 from rangeio.plan import Rows
 from rangeio.predicate import Answer, Predicate
 from rangeio.steps import Steps

@@ -18,7 +18,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from rangeio.errors import Corrupt, Unsupported
-from rangeio.formats.parquet.ipcmessage import Message
+from rangeio.formats.parquet.schema.ipcmessage import Message
 
 DENSE = 8
 """Asked for more than one field in so many, a message is decoded whole."""

@@ -1,0 +1,1 @@
+"""The footer: found in its bytes, whatever wrote it."""

@@ -1,0 +1,1 @@
+"""Single pages: where they lie, and files made of chosen ones."""

@@ -1,0 +1,1 @@
+"""What the writer is made of."""
