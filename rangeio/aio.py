@@ -15,7 +15,7 @@ from rangeio.predicate import Filters
 from rangeio.reading import Reading, Request, checked
 from rangeio.request import RowWords
 from rangeio.schema import Schema
-from rangeio.select import Word, Words
+from rangeio.select import Words
 from rangeio.session import Session, default_session
 from rangeio.stores.address import Options, Target
 from rangeio.stream import Pulled
@@ -89,11 +89,10 @@ class AsyncFile:
         """The top-level columns, each made when it is looked at."""
         return await self._wait(self._opened.schema())
 
-    async def paths(self, column: Word, prefix: str = "") -> Sequence[str]:
-        """The paths inside a column of no fixed structure (a Variant) that begin with ``prefix``,
-        sorted as bytes. RequestError of any other column."""
-        found = await self._wait(self._opened.column(column))
-        return await self._wait(self._opened.paths(found, prefix))
+    async def paths(self, column: str, prefix: str = "") -> Sequence[str]:
+        """The paths inside a top-level column of no fixed structure (a Variant) that begin with
+        ``prefix``, sorted as bytes; nothing else is read. RequestError of any other column."""
+        return await self._wait(self._opened.paths(column, prefix))
 
     async def read(
         self,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from rangeio.errors import RequestError
 from rangeio.formats.format import PageInfo
 from rangeio.predicate import Statistics
 from rangeio.reading import column_of
@@ -69,7 +70,9 @@ class ColumnReader:
     def paths(self, prefix: str = "") -> Sequence[str]:
         """The paths inside a column of no fixed structure (a Variant) that begin with ``prefix``,
         sorted as bytes. RequestError of any other column."""
-        return self._file._run(self._file._opened.paths(self._column, prefix))
+        if len(self.path) > 1:
+            raise RequestError(f"{self.name!r} lies inside a column: ask that for its paths")
+        return self._file._run(self._file._opened.paths(self.name, prefix))
 
     def read(self, rows: RowWords | None = None) -> pa.ChunkedArray:
         """The column's values, opened along its path as far as structs go."""

@@ -213,11 +213,13 @@ class Opened:
         with located(handle.of):
             return await handle.column(word)
 
-    async def paths(self, column: Column, prefix: str) -> Sequence[str]:
-        """The paths inside a column of no fixed structure. RequestError of any other column."""
+    async def paths(self, name: str, prefix: str) -> Sequence[str]:
+        """The paths inside a top-level column of no fixed structure, of which nothing but these is
+        read. RequestError of any other column."""
         handle = await self.here()
-        steps = handle.format.paths(handle.table, column, prefix)
+        steps = handle.format.paths(handle.table, name, prefix)
         if steps is None:
+            column = await self.column(name)
             raise RequestError(f"{column.id.name!r} has a fixed structure: its schema tells")
         return await handle.steps(steps)
 

@@ -137,9 +137,9 @@ class Format(Protocol):
         when it is looked at. Only asked after ``sought``."""
         ...
 
-    def paths(self, table: Any, column: Column, prefix: str) -> Steps[Sequence[str]] | None:
-        """The paths inside a column of no fixed structure, those that begin with ``prefix``; None
-        of any other column."""
+    def paths(self, table: Any, name: str, prefix: str) -> Steps[Sequence[str]] | None:
+        """The paths inside a top-level column of no fixed structure, those that begin with
+        ``prefix``; None of any other column, and where there is none of this name."""
         ...
 
     def num_rows(self, table: Any) -> Steps[int]:

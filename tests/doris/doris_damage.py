@@ -59,7 +59,8 @@ def sealed(data: bytearray, spans: list[Span]) -> bytes:
 def damaged(data: bytes, spans: list[Span], rng: random.Random) -> bytes:
     """The data with a few bytes changed, inserted sizes and all, and sealed again."""
     out = bytearray(data)
-    start, stop = rng.choice([*spans, (spans[-1][1], len(data) - 12)])
+    behind = (spans[-1][1], len(data) - 12)  # column metadata, keys of paths, footer
+    start, stop = rng.choice([behind, rng.choice(spans)])
     for _ in range(rng.choice((1, 1, 2, 4))):
         at = rng.randrange(start, stop)
         out[at] = rng.choice((out[at] ^ 1 << rng.randrange(8), 0, 0xFF, 0x7F, rng.randrange(256)))

@@ -36,6 +36,8 @@ def test_paths(version):
         assert file.column("v").paths("us") == every[3:]
         with pytest.raises(RequestError, match="fixed structure"):
             file.column("id").paths()
+        with pytest.raises(RequestError, match="lies inside"):
+            file.column("v.user").paths()
 
 
 @VERSIONS
@@ -44,8 +46,12 @@ def test_paths_of_an_async_file(version):
         file = await rangeio.open_async(
             made(documents(9), version=version, variant=["v"]), schema=NAMES
         )
-        table = await file.read("v.user.age")
-        return list(await file.paths("v", "user.")), table["v"].to_pylist()
+        names = list(await file.paths("v", "user."))
+        with pytest.raises(NoSuchColumn):
+            await file.paths("w")
+        with pytest.raises(RequestError, match="fixed structure"):
+            await file.paths("id")
+        return names, (await file.read("v.user.age"))["v"].to_pylist()
 
     paths, rows = asyncio.run(found())
     assert paths == ["user.age", "user.name"]
@@ -175,3 +181,13 @@ def test_an_index_that_points_elsewhere_is_corrupt():
     for change in (fewer, another, swapped):
         with pytest.raises((Corrupt, NoSuchColumn)):
             rangeio.open(resealed(base, change), schema=NAMES).read("v")
+
+
+def test_without_an_index_the_root_shows_what_it_holds_itself():
+    def without(footer) -> None:
+        del footer.file_meta_datas[:]
+
+    base = made(documents(9), variant=["v"], variant_max_subcolumns=1)
+    with rangeio.open(resealed(base, without), schema=NAMES) as file:
+        (row,) = file.read("v", rows=[3])["v"].to_pylist()
+        assert set(row) == {"", "__DORIS_VARIANT_SPARSE__"}

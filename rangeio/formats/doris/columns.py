@@ -50,7 +50,7 @@ def stub(column: ColumnId, position: int) -> Column:
 
 
 def top(meta: DorisMeta) -> Column:
-    """A top-level column that is no Variant with sub-columns, but for those that it holds itself."""
+    """A top-level column; of a Variant only what its root holds."""
     if meta.node.type == FieldType.VARIANT and meta.node.children:
         return variant(meta.column, meta, ())
     made = nested(meta.node, meta.column, Place(meta.position, meta.column))
@@ -185,7 +185,7 @@ def _struct(tree: Mapping[str, Any], column: ColumnId) -> Column:
 
 
 def _opaque(column: Column) -> Column:
-    """A map of paths to values whose values are declared as text, and are none: Doris' own cells."""
+    """A map of paths to values that are declared as text and are Doris' own cells."""
     if not pa.types.is_map(column.type):
         return column
     key, value = column.children

@@ -204,11 +204,13 @@ def _edges(pages: Sequence[PageData], rows: Rows, most: int, name: str) -> tuple
     return first, last
 
 
-def _places(pages: Sequence[PageData], rows: Rows) -> Offsets:
-    """Where the rows lie among those of the pages."""
-    numbers = rows.array()
+def _places(pages: Sequence[PageData], rows: Rows) -> Offsets | slice:
+    """Where the rows lie among those of the pages, all of which hold some."""
     firsts = np.array([page.first for page in pages], np.int64)
     sizes = np.array([page.rows for page in pages], np.int64)
+    if rows.count == sizes.sum():
+        return slice(None)
+    numbers = rows.array()
     at = np.searchsorted(firsts, numbers, "right") - 1
     places: Offsets = (np.cumsum(sizes) - sizes)[at] + numbers - firsts[at]
     return places

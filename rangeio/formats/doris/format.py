@@ -58,11 +58,13 @@ class Doris:
         """The schema as far as these columns make it."""
         return table.known(metas)
 
-    def paths(self, table: DorisTable, column: Column, prefix: str) -> Steps[Sequence[str]] | None:
+    def paths(self, table: DorisTable, name: str, prefix: str) -> Steps[Sequence[str]] | None:
         """The paths of a Variant's sub-columns; None of another column."""
-        if len(column.path) > 1 or column.unique_id not in table.variants.roots:
-            return None
-        return table.variants.prefixed(column.unique_id, prefix)
+        for number in table.naming.find(name):
+            root = table.id_of(number).unique_id
+            if root in table.variants.roots:
+                return table.variants.prefixed(root, prefix)
+        return None
 
     def num_rows(self, table: DorisTable) -> Steps[int]:
         """Top-level rows."""

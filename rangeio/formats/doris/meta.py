@@ -15,6 +15,7 @@ from rangeio.schema import ColumnId
 
 LEAST_PAGE = 8
 _LEAST: dict[int, int] = {FieldType.ARRAY: 2, FieldType.MAP: 3, FieldType.STRUCT: 0}
+_FAR = 1 << 62
 _DEEPEST = 64  # Doris nests 9 deep; every level is a call here
 
 
@@ -153,6 +154,8 @@ def indexed(found: Any, limit: int) -> Indexed | None:
 def _node(found: Any, limit: int, depth: int) -> Node:
     if not depth:
         raise Corrupt("nested too deep")
+    if found.num_rows > _FAR:
+        raise Corrupt(f"a column of {found.num_rows} rows")
     parts = {one.type: one for one in reversed(found.indexes)}
     ordinal = parts.get(IndexType.ORDINAL)
     path = found.column_path_info if found.HasField("column_path_info") else None

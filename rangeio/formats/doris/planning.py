@@ -15,6 +15,7 @@ from rangeio.formats.doris.columns import Place
 from rangeio.formats.doris.ordinals import Ordinals, Wanted
 from rangeio.formats.doris.pruning import kept
 from rangeio.formats.doris.table import DorisTable
+from rangeio.formats.doris.types import size_of
 from rangeio.plan import DecodeUnit, Later, Plan, Query, Rows, SharedLoad
 from rangeio.ranges import ByteRange, CostModel
 from rangeio.schema import Column, ColumnId
@@ -30,6 +31,7 @@ SEVERAL = ColumnId(-1, ("several columns",))
 _MANY = 64  # units from which on they are put together
 _WHOLE = 64 << 20  # bytes of a list column up to which it is read in one hop and one unit
 _LIGHT = 16 << 10
+_TEXT, _SHRUNK = 16, 4  # bytes of a text, about; how much smaller than that a page should count
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +132,10 @@ def _leaf_units(branch: Branch, rows: Rows) -> Iterator[DecodeUnit]:
     if len(pages) == 1:  # as in every column of a wide table
         yield _unit(branch, rows, at_once=True)
         return
-    for start, stop in _spans(pages, pages.touched(rows), pages.sizes):
+    # What compresses well is decoded in parts all the same.
+    width = size_of(branch.leaves[0].node.type) or _TEXT
+    sizes = np.maximum(pages.sizes, (pages.stops - pages.firsts) * width // _SHRUNK)
+    for start, stop in _spans(pages, pages.touched(rows), sizes):
         yield _unit(branch, rows.within(start, stop), at_once=True)
 
 

@@ -55,7 +55,7 @@ class Lance:
         """Never asked."""
         raise NotImplementedError
 
-    def paths(self, table: LanceTable, column: Column, prefix: str) -> None:
+    def paths(self, table: LanceTable, name: str, prefix: str) -> None:
         """None: every column has a fixed structure."""
 
     def num_rows(self, table: LanceTable) -> Steps[int]:

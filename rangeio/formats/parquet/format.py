@@ -55,7 +55,7 @@ class Parquet:
         """Never asked."""
         raise NotImplementedError
 
-    def paths(self, table: ParquetTable, column: Column, prefix: str) -> None:
+    def paths(self, table: ParquetTable, name: str, prefix: str) -> None:
         """None: every column has a fixed structure."""
 
     def entire(self, table: ParquetTable) -> Steps[pa.Table | None] | None:
