@@ -153,7 +153,7 @@ class Opened:
             return None
 
     def table_at_once(self, request: Request) -> pa.Table | None:
-        """A read on this thread; None where it is too large for that, or cannot be."""
+        """A read on this thread, and on a few others while it is large; None where it cannot be."""
         if request.everything:
             found = self.at_once(lambda handle: cast("DirectHandle", handle).entire())
             if found is not None:
@@ -162,13 +162,14 @@ class Opened:
         if reading is None or self._direct is None:
             return None
         try:
-            found = atonce.table(reading.prepared, self._direct.direct.cache)
+            held = self._direct.direct.cache
+            found = atonce.table(reading.prepared, held, most=self.session.max_buffer)
         except NotAtHand:
             self._direct = None
             return None
         self._direct.release()
         with located(self._direct.of):
-            return None if found is None else reading.finished(found)
+            return reading.finished(found)
 
     async def here(self) -> Handle:
         """The handle of this process."""

@@ -18,7 +18,7 @@ from rangeio.engine.drive import drive
 from rangeio.engine.flights import Pinned, located
 from rangeio.engine.hand import Hand, Held, NotAtHand
 from rangeio.engine.handle import Handle, admitted
-from rangeio.formats.format import ColumnMeta, Entire, Format
+from rangeio.formats.format import ColumnMeta, Format
 from rangeio.ranges import ByteRange, Suffix
 from rangeio.schema import Schema
 from rangeio.steps import Need, Steps
@@ -117,7 +117,8 @@ class DirectHandle(Handle):
 
     async def entire(self) -> pa.Table | None:
         """All of the file, where its format reads it whole."""
-        steps = self.format.entire(self.table) if isinstance(self.format, Entire) else None
+        entire = getattr(self.format, "entire", None)  # Entire; asking the protocol takes longer
+        steps: Steps[pa.Table | None] | None = entire and entire(self.table)
         if steps is None:
             return None
         hand, hop = Hand(self.of, self.direct.cache.copy()), self.of.hop()

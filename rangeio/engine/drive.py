@@ -10,13 +10,17 @@ from rangeio.steps import Need, Steps
 T = TypeVar("T")
 
 
-def drive(steps: Steps[T], fetch: Callable[[Need], Sequence[memoryview]]) -> T:
+def drive(
+    steps: Steps[T], fetch: Callable[[Need], Sequence[memoryview]], asked: Need | None = None
+) -> T:
     """Advance ``steps`` to its end, answering every need with ``fetch``.
 
     An error of ``fetch`` is thrown into the generator, so its traceback shows the asking line.
+    asked: the first need, of steps that have stated it already.
     """
     try:
-        asked = next(steps)
+        if asked is None:
+            asked = next(steps)
         while True:
             try:
                 reply = fetch(asked)

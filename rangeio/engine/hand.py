@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Hashable, Sequence
 
-import numpy as np
+import pyarrow as pa
 
 from rangeio.engine.flights import Hop, Pinned
 from rangeio.engine.lease import joined
@@ -16,7 +16,7 @@ from rangeio.transport.athand import read_now
 from rangeio.transport.source import Received
 from rangeio.transport.trace import GetRecord
 
-_LARGE = 1 << 20  # bytes of a need that are read into one buffer with what is held of its end
+_LARGE = 64 << 10  # bytes of a need that are read into one buffer with what is held of its end
 
 
 class NotAtHand(Exception):
@@ -129,7 +129,7 @@ class Hand:
         have = self.held.find(tail) if missing.start == at.start and not more else None
         if have is None or not tail.size:
             return None
-        buffer = np.empty(at.size, np.uint8).data
+        buffer = memoryview(pa.allocate_buffer(at.size)).cast("B")
         self.read([missing], asked.why, hop, into=buffer[: missing.size])
         first = tail.start - have[0].start
         buffer[missing.size :] = have[1][first : first + tail.size]

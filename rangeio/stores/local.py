@@ -9,6 +9,8 @@ import stat
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import pyarrow as pa
+
 from rangeio.errors import Denied, NotFound, ObjectChanged, ServerFault, StoreError
 from rangeio.ranges import ByteRange, Suffix
 from rangeio.stores.refusal import RefusedForGood
@@ -16,6 +18,8 @@ from rangeio.stores.store import Reply
 
 INLINE = 256 << 10
 """Reads of up to so many bytes are done on the loop: the page cache answers faster than a pool."""
+
+_POOLED = 128 << 10  # bytes for which Arrow's memory is asked: it is warm where Arrow was at work
 
 _KINDS: dict[int, tuple[type[StoreError], str]] = {
     errno.ENOENT: (NotFound, "no such file"),
@@ -150,15 +154,17 @@ def _part(at: ByteRange | Suffix, total: int) -> ByteRange:
 
 def _read(fd: int, at: ByteRange, into: memoryview | None) -> memoryview:
     """As much of a range as one read gives."""
-    if into is None:
+    if into is None and at.size < _POOLED:
         return memoryview(os.pread(fd, at.size, at.start))
+    if into is None:
+        into = memoryview(pa.allocate_buffer(at.size)).cast("B")
     got = 0
     while got < at.size:
         count = os.preadv(fd, [into[got:]], at.start + got)
         if not count:
             break
         got += count
-    return into[:got]
+    return into[:got].toreadonly()
 
 
 def _drop(fd: int, done: asyncio.Future[int]) -> None:

@@ -30,8 +30,9 @@ def read_now(
     find and say: nothing is recorded then.
     """
     store = source.store
-    if not isinstance(store, AtHand) or source.pin == "":
+    if not source.at_hand or source.pin == "":
         return None
+    assert isinstance(store, AtHand)
     begun = now()
     try:
         replies = store.at_hand(source.key, ranges, if_match=source.pin, into=into)

@@ -7,6 +7,7 @@ import weakref
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 LEAST = 1 << 20
 KEPT = 64 << 20
@@ -39,7 +40,7 @@ class Buffers:
     def take(self, size: int) -> memoryview:
         """A buffer of exactly ``size`` bytes."""
         if size < LEAST:
-            return np.empty(size, np.uint8).data
+            return _fresh(size).data
         block = self._fitting(size)
         exporter = block[:size]
         key = id(exporter)
@@ -58,10 +59,15 @@ class Buffers:
             for i, block in enumerate(self._free):
                 if size <= block.size <= size * _SLACK:
                     return self._free.pop(i)
-        return np.empty(size, np.uint8)
+        return _fresh(size)
 
     def _back(self, key: int) -> None:
         with self._lock:
             _, block = self._lent.pop(key)
             if self.waiting + block.size <= self._kept:
                 self._free.append(block)
+
+
+def _fresh(size: int) -> _Block:
+    """Memory of Arrow's allocator, which is warm where Arrow was at work in this process."""
+    return np.frombuffer(pa.allocate_buffer(size), np.uint8) if size else np.empty(0, np.uint8)

@@ -58,7 +58,7 @@ PROFILES: dict[str, Profile] = {
         _profile("gs", 0.09, 45, 2 * _MIB, 16 * _MIB, _MIB, 2 * _MIB, (32, 64), 4.0),
         _profile("http", 0.08, 20, 256 * _KIB, 8 * _MIB, 256 * _KIB, 2 * _MIB, (24, 32), 2.0),
         _profile(
-            "file", 0.0001, 2000, 64 * _KIB, 16 * _MIB, 64 * _KIB, _MIB, (8, 32), 2.0, hedge=False
+            "file", 0.0001, 2000, 64 * _KIB, 4 * _MIB, 64 * _KIB, _MIB, (8, 32), 2.0, hedge=False
         ),
         # A read of memory is a slice: nothing is gained by reading more, or by reading it whole.
         _profile("memory", 0.0, 1e6, 0, _GIB, 64 * _KIB, 0, (64, 256), 1.0, hedge=False),

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from rangeio.ranges import ByteRange
-from rangeio.stores.store import Store
+from rangeio.stores.store import AtHand, Store
 from rangeio.stores.url import redact
 from rangeio.transport.endpoint import Endpoint
 from rangeio.transport.gate import Gate
@@ -19,7 +19,7 @@ class Source:
 
     url: for errors and traces, redacted here. pin: the version tag that every reply must carry;
     None until the first reply sets it, "" where the store gives none. size: of the object, None
-    until the first reply tells.
+    until the first reply tells. at_hand: whether the store is one that has its bytes at hand.
     endpoint, gate: the transport's own.
     """
 
@@ -29,11 +29,13 @@ class Source:
     profile: Profile
     pin: str | None = None
     size: int | None = None
+    at_hand: bool = field(init=False, repr=False)
     endpoint: Endpoint | None = field(default=None, repr=False)
     gate: Gate | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         self.url = redact(self.url)
+        self.at_hand = isinstance(self.store, AtHand)
 
     @property
     def consistency(self) -> Literal["strong", "weak", "none"]:

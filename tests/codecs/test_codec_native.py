@@ -63,7 +63,7 @@ def test_every_kernel_of_the_protocol_is_there() -> None:
     if native.kernels is None:
         pytest.skip(f"no native kernels: {native.why_not}")
     names = [n for n in vars(native.Kernels) if not n.startswith("_")]
-    assert len(names) == 25
+    assert len(names) == 26
     assert all(callable(getattr(native.kernels, n)) for n in names)
 
 

@@ -11,7 +11,6 @@ import pyarrow.parquet as pq
 import pytest
 
 import rangeio
-from rangeio.engine import atonce
 from rangeio.errors import Closed, Corrupt, NotFound, ObjectChanged, RangeIOError
 
 ROWS = 5000
@@ -90,10 +89,11 @@ def test_what_is_explained_is_what_is_read(path):
         ]
 
 
-def test_a_read_that_is_large_goes_to_the_engine_and_the_trace_goes_on(other, monkeypatch):
-    monkeypatch.setattr(atonce, "MOST", 1000)
+def test_what_is_streamed_goes_to_the_engine_and_the_trace_goes_on(other):
     with rangeio.Session() as session, rangeio.open(other, session=session) as file:
         assert file.read(TABLE.column_names) == TABLE
+        assert session._live is None
+        assert pa.Table.from_batches(file.scan(["id"])) == TABLE.select(["id"])
         assert session._live is not None
         assert next(r.why for r in file.trace) == "tail"
         assert sum(r.why == "tail" for r in file.trace) == 1
@@ -182,3 +182,24 @@ def test_closing_holds_here_too(other):
 def test_a_missing_file(tmp_path):
     with pytest.raises(NotFound, match="no such file"):
         rangeio.open(tmp_path / "none.parquet")
+
+
+def test_a_large_read_is_decoded_on_several_threads_by_the_same_gets(tmp_path):
+    path = tmp_path / "large.parquet"
+    rng = np.random.default_rng(5)
+    table = pa.table({f"c{i}": rng.random(200_000) for i in range(6)})
+    pq.write_table(table, path, row_group_size=70_000, compression="none", use_dictionary=False)
+    names = table.column_names
+    with rangeio.Session() as session, rangeio.open(path, session=session) as file:
+        before = {thread.name for thread in threading.enumerate()}
+        assert file.read(names) == table
+        assert {thread.name for thread in threading.enumerate()} <= before, "threads are left"
+    with rangeio.Session(profile="file") as session, rangeio.open(path, session=session) as peer:
+        assert peer.read(names) == table
+    assert sorted(gets(file)) == sorted(gets(peer))
+    data = bytearray(path.read_bytes())
+    data[3_000_000:3_000_400] = bytes(400)
+    data[2_000_000:2_000_400] = bytes(400)
+    path.write_bytes(data[:4] + bytes(1000) + data[1004:])
+    with rangeio.open(path) as file, pytest.raises(Corrupt, match=r"large\.parquet"):
+        file.read(names)

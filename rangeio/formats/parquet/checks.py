@@ -23,6 +23,13 @@ def paged(meta: ParquetMeta, group: int, data: memoryview) -> None:
         raise Corrupt(f"the pages of column {meta.column.name!r} have {values} values")
 
 
+def dictionaries(table: pa.Table) -> Iterator[pa.ChunkedArray]:
+    """The columns of a table that are, or hold, dictionaries."""
+    for i, kind in enumerate(table.schema.types):
+        if _dictionaries(kind):
+            yield table.column(i)
+
+
 def indexed(array: pa.ChunkedArray) -> None:
     """Raise Corrupt where an index of a dictionary, anywhere below, leads outside of it."""
     if not _dictionaries(array.type):

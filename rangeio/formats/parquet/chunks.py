@@ -97,7 +97,7 @@ def dense(facts: Facts) -> Flags:
     return found
 
 
-def miscounted(facts: Facts, rows: Places, repeated: Sequence[bool]) -> Flags:
+def miscounted(facts: Facts, rows: Places, repeated: Sequence[bool] | Flags) -> Flags:
     """Which chunks, (row groups, leaves), have fewer values than their row group has rows, or, of a
     leaf that is not repeated, another number."""
     values: Places = facts[..., Fact.VALUES]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from rangeio.formats.parquet.footer.footer import Elements, Int32
 
@@ -54,6 +55,14 @@ class Tree:
         if self._flat:
             return leaf
         return int(np.searchsorted(self._firsts, leaf, "right")) - 1
+
+    def repeated(self, elements: Elements) -> npt.NDArray[np.bool_]:
+        """Of every leaf, whether anything of its top-level field is repeated."""
+        found: npt.NDArray[np.bool_] = elements.repetition[1:] == 2
+        if self._flat:
+            return found
+        tops = np.logical_or.reduceat(found, self.starts[:-1] - 1)
+        return np.repeat(tops, np.diff(np.append(self._firsts, self.num_leaves)))
 
     def tops(self, elements: Sequence[int]) -> list[int]:
         """The top-level fields among some elements, as positions."""

@@ -25,7 +25,7 @@ NESTING = 100
 _NAMESAKE = -(1 << 31)
 _FEW = 64  # columns that are all made with the first
 _SMALL = 8 << 10  # bytes of an Arrow schema that unfolds to little, whatever it is
-_LITTLE = 64 << 10  # bytes of a footer that Arrow reads whole sooner than it is cut
+LITTLE = 64 << 10  # bytes of a footer that Arrow reads whole sooner than it is cut
 _SHARE = 8  # columns of which all are made where one of them is wanted
 _ALONE = 8  # columns of more that are made one by one, before blocks of them are
 _NUMBERED = re.compile(r"parquet-cpp(-arrow)? version [0-5]\.")  # these gave every field a number
@@ -54,13 +54,16 @@ class Columns:
         self.footer = footer
         self.tree = Tree(footer.elements)
         self._size = size
-        encoded = footer.arrow_schema()
-        arrow = None if encoded is None else ArrowSchema(encoded)
-        # Arrow matches its own schema by position; one of another length is none of this file's.
-        self._arrow = arrow if arrow is not None and len(arrow) == len(self.tree) else None
         self._fields: dict[int, pa.Field] = {}
         self._trunks: dict[int, Trunk] = {}
         self._made = 0
+
+    @cached_property
+    def _arrow(self) -> ArrowSchema | None:
+        """The schema that Arrow wrote. It matches by position: of another length, it is none."""
+        encoded = self.footer.arrow_schema()
+        arrow = None if encoded is None else ArrowSchema(encoded)
+        return arrow if arrow is not None and len(arrow) == len(self.tree) else None
 
     def schema(self) -> Schema:
         """The schema; a column of a type that Arrow refuses raises where it is made."""
@@ -151,7 +154,7 @@ class Columns:
         footer = self.footer
         groups = tuple(tuple(footer.group(g)) for g in range(len(footer.group_rows)))
         rows = tuple(footer.group_rows.tolist())
-        small = bytes(footer.data) if 0 < len(footer.data) <= _LITTLE else None
+        small = bytes(footer.data) if 0 < len(footer.data) <= LITTLE else None
         return Origin(self._size, footer.created_by, footer.element(0), groups, rows, small)
 
     def trunk(self, top: int) -> Trunk:
