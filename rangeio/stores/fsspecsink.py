@@ -118,6 +118,9 @@ class FsspecSink:
         self._overwrite = overwrite
         self._made: Sink | None = None
         self._thread: ThreadPoolExecutor | None = ThreadPoolExecutor(1, "rangeio-write")
+        # Who is interrupted while the pool starts its thread would be given a second one for what
+        # follows, and nothing would wait for the first.
+        self._thread.submit(bool).result()
         try:
             self._call(lambda: self._make(filesystem, key))
         except BaseException:
