@@ -17,10 +17,14 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
 
 #define RANGEIO_DEPTH 24
 #define RANGEIO_SEGMENT 256                      /* bytes of a segment, at most */
 #define RANGEIO_SEGMENTS 1024                    /* segments, before all are forgotten */
+#define RANGEIO_PARTS 24                         /* segments of a chunk that is compared whole */
 #define RANGEIO_SIBLINGS 16                      /* segments that are tried after another */
 #define RANGEIO_REACH (RANGEIO_SEGMENT + 32)     /* bytes that a comparison may load */
 
@@ -152,7 +156,7 @@ enum { RANGEIO_END, RANGEIO_STRINGS, RANGEIO_NUMBERS };   /* what follows a segm
 
 typedef struct {
     uint64_t value[RANGEIO_REACH / 8], mask[RANGEIO_REACH / 8];
-    int32_t size, words;                         /* bytes, and words that are compared */
+    int32_t size, compared;                      /* bytes, and those that are looked at for them */
     int32_t follows, count;                      /* count: of the strings or numbers that follow */
     int32_t child, sibling;                      /* -1: none; the last that matched comes first */
 } rangeio_segment;
@@ -161,31 +165,48 @@ typedef struct {
     rangeio_segment *segments;
     int32_t used;
     int64_t hits, misses, before, resting;       /* before: hits at the last look at them */
+    rangeio_segment whole;                       /* a whole chunk, its strings' sizes included */
+    int64_t won, lost, waiting;                  /* of `whole`; waiting: chunks until it is tried */
+    int running;                                 /* losses in a row */
 } rangeio_templates;
-
-#if defined(__GNUC__)
-typedef uint64_t rangeio_pair __attribute__((vector_size(16), aligned(8), may_alias));
-#define RANGEIO_ANY(pair) ((pair)[0] | (pair)[1])
-#else
-typedef uint64_t rangeio_pair;
-#define RANGEIO_ANY(pair) (pair)
-#endif
 
 /* Most that differ do so in the first bytes; past them, one branch a segment is the fastest. */
 static inline int rangeio_agrees(const rangeio_segment *s, const uint8_t *q) {
-    enum { WORDS = sizeof(rangeio_pair) / 8 };
     uint64_t first;
     memcpy(&first, q, 8);
     if ((first ^ s->value[0]) & s->mask[0])
         return 0;
-    rangeio_pair different = {0}, w, v, m;
-    for (int32_t i = 0; i < s->words; i += WORDS) {
-        memcpy(&w, q + 8 * i, sizeof w);
-        memcpy(&v, s->value + i, sizeof v);
-        memcpy(&m, s->mask + i, sizeof m);
+    if (s->size <= 8)
+        return 1;
+    const uint8_t *stop = q + s->compared;
+    const uint8_t *value = (const uint8_t *)s->value, *mask = (const uint8_t *)s->mask;
+#if defined(__SSE2__)
+    __m128i different = _mm_setzero_si128(), other = different;
+    do {                                         /* two at a time: they need not wait */
+        __m128i a = _mm_xor_si128(_mm_loadu_si128((const __m128i *)q),
+                                  _mm_loadu_si128((const __m128i *)value));
+        __m128i b = _mm_xor_si128(_mm_loadu_si128((const __m128i *)(q + 16)),
+                                  _mm_loadu_si128((const __m128i *)(value + 16)));
+        a = _mm_and_si128(a, _mm_loadu_si128((const __m128i *)mask));
+        b = _mm_and_si128(b, _mm_loadu_si128((const __m128i *)(mask + 16)));
+        different = _mm_or_si128(different, a);
+        other = _mm_or_si128(other, b);
+        q += 32, value += 32, mask += 32;
+    } while (q < stop);
+    different = _mm_cmpeq_epi8(_mm_or_si128(different, other), _mm_setzero_si128());
+    return _mm_movemask_epi8(different) == 0xffff;
+#else
+    uint64_t different = 0;
+    do {
+        uint64_t w, v, m;
+        memcpy(&w, q, 8);
+        memcpy(&v, value, 8);
+        memcpy(&m, mask, 8);
         different |= (w ^ v) & m;
-    }
-    return !RANGEIO_ANY(different);
+        q += 8, value += 8, mask += 8;
+    } while (q < stop);
+    return !different;
+#endif
 }
 
 /* The segment after `from` that agrees with the bytes at `q`; it becomes the first to be tried. */
@@ -261,7 +282,7 @@ static void rangeio_cut(rangeio_recorder *r, int64_t stop, int64_t next, int fol
             memcpy(s->value, q, (size_t)size);
             memcpy(s->mask, r->mask, (size_t)size);
             s->size = (int32_t)size;
-            s->words = (int32_t)((size + 15) / 16 * 2);
+            s->compared = (int32_t)((size + 31) / 32 * 32);
             s->follows = follows;
             s->count = (int32_t)count;
             s->child = -1;
@@ -398,14 +419,67 @@ static int64_t rangeio_parse_chunk(rangeio_templates *t, const uint8_t *b, int64
     return p;
 }
 
-/* Skip one chunk, by comparing where that is possible. */
+/* Make `whole` of a chunk that segments agreed with: what is of variable size among its parts has
+ * here the sizes that it has in this chunk. */
+static void rangeio_fuse(rangeio_templates *t, const uint8_t *b, int64_t start, int64_t stop,
+                         const int32_t *path, int parts) {
+    rangeio_segment *w = &t->whole;
+    uint8_t *mask = (uint8_t *)w->mask;
+    int64_t p = start, at, size;
+    w->size = 0;                                 /* of none, until it is done */
+    if (stop - start > RANGEIO_SEGMENT)
+        return;
+    memset(w->value, 0, sizeof w->value);
+    memset(w->mask, 0, sizeof w->mask);
+    for (int i = 0; i < parts; i++) {
+        const rangeio_segment *s = &t->segments[path[i]];
+        memcpy(mask + (p - start), s->mask, (size_t)s->size);
+        p += s->size;
+        for (int32_t k = 0; s->follows != RANGEIO_END && k < s->count; k++) {
+            int strings = s->follows == RANGEIO_STRINGS;
+            at = strings ? rangeio_size(b, p, stop, &size) : rangeio_skip_number(b, p, stop);
+            if (at < 0)
+                return;
+            memset(mask + (p - start), strings ? 0xff : 0x80, (size_t)(at - p));
+            p = strings ? at + size : at;
+        }
+    }
+    memcpy(w->value, b + start, (size_t)(stop - start));
+    w->size = (int32_t)(stop - start);
+    w->compared = (w->size + 31) / 32 * 32;
+}
+
+/* Whether chunks are to be compared as a whole first: where most of them have other sizes, that
+ * is given up for a while. */
+static inline int rangeio_fusing(rangeio_templates *t) {
+    if (t->waiting > 0) {
+        t->waiting--;
+        return 0;
+    }
+    if (t->lost >= 64) {
+        if (t->won < t->lost)
+            t->waiting = 8192;
+        t->won = t->lost = 0;
+    }
+    return 1;
+}
+
+/* Skip one chunk, by comparing where that is possible: as a whole, or part by part. */
 static int64_t rangeio_skip_chunk(rangeio_templates *t, const uint8_t *b, int64_t p, int64_t n,
                                   int depth) {
     int64_t start = p;
-    int32_t at = 0;
+    int32_t at = 0, path[RANGEIO_PARTS];
+    int parts = 0;
     if (t->resting > 0) {
         t->resting--;
         return rangeio_skip_struct(b, start, n, depth);
+    }
+    int fusing = rangeio_fusing(t);
+    if (fusing && t->whole.size && n - p >= RANGEIO_REACH && rangeio_agrees(&t->whole, b + p)) {
+        t->hits++;
+        t->won++;
+        t->running = 0;
+        return p + t->whole.size;
     }
     while (n - p >= RANGEIO_REACH) {
         if ((at = rangeio_next(t, at, b + p)) < 0) {
@@ -419,8 +493,15 @@ static int64_t rangeio_skip_chunk(rangeio_templates *t, const uint8_t *b, int64_
         }
         const rangeio_segment *s = &t->segments[at];
         p += s->size;
+        if (fusing && parts < RANGEIO_PARTS)
+            path[parts++] = at;
         if (s->follows == RANGEIO_END) {
             t->hits++;
+            if (fusing) {
+                t->lost++;                       /* one that is not like the last says little */
+                if (t->running++ % 8 == 3 && parts < RANGEIO_PARTS)
+                    rangeio_fuse(t, b, start, p, path, parts);
+            }
             return p;
         }
         if ((p = rangeio_skip_run(b, p, n, s->follows, s->count)) < 0)
@@ -461,7 +542,7 @@ static inline int64_t rangeio_integer(const uint8_t *b, int64_t p, int64_t n, in
     return *out < low || *out > high ? -1 : p;
 }
 
-/* One SchemaElement into a row of nine: see rangeio.formats.parquet.layout. */
+/* One SchemaElement into a row of nine: see rangeio.formats.parquet.footer.layout. */
 static int64_t rangeio_element(const uint8_t *b, int64_t p, int64_t n, int32_t *out) {
     int64_t id = 0, value, size;
     int type, seen = 0;

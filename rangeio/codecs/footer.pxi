@@ -1,4 +1,4 @@
-# The footer scanner of rangeio.formats.parquet.locate; a part of _kernels.pyx.
+# The footer scanner of rangeio.formats.parquet.footer.locate; a part of _kernels.pyx.
 
 import numpy as np
 
@@ -7,7 +7,6 @@ cdef extern from "footer.h" nogil:
         pass
     ctypedef struct rangeio_templates:
         rangeio_segment *segments
-        int64_t hits, misses, before, resting
     int RANGEIO_SEGMENTS, RANGEIO_FACTS
     void rangeio_forget(rangeio_templates *t)
     int64_t rangeio_field(const uint8_t *b, int64_t p, int64_t n, int64_t *id, int *type)
@@ -121,8 +120,7 @@ cdef object _groups(const uint8_t *b, int64_t p, int64_t n, int64_t leaves, bint
     chunks = np.empty((count, leaves + 1), np.uint32)
     cdef int64_t[:, ::1] g = groups
     cdef uint32_t[:, ::1] c = chunks
-    t.segments = NULL
-    t.hits = t.misses = t.before = t.resting = 0
+    memset(&t, 0, sizeof(t))
     if templates and leaves * count > 64:
         t.segments = <rangeio_segment *>malloc(RANGEIO_SEGMENTS * sizeof(rangeio_segment))
         if t.segments != NULL:
