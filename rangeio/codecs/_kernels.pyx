@@ -6,7 +6,7 @@ tell (widths, offsets, codes, lengths) is checked here, before it is used.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.stdlib cimport free, malloc
+from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcmp, memcpy, memset
 
 cdef extern from "fastlanes.h" nogil:

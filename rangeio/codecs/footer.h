@@ -25,6 +25,7 @@
 #define RANGEIO_SEGMENT 256                      /* bytes of a segment, at most */
 #define RANGEIO_SEGMENTS 1024                    /* segments, before all are forgotten */
 #define RANGEIO_PARTS 24                         /* segments of a chunk that is compared whole */
+#define RANGEIO_GUESSES 8                        /* segments of a leaf that are remembered */
 #define RANGEIO_SIBLINGS 16                      /* segments that are tried after another */
 #define RANGEIO_REACH (RANGEIO_SEGMENT + 32)     /* bytes that a comparison may load */
 
@@ -155,31 +156,37 @@ static int64_t rangeio_skip(const uint8_t *b, int64_t p, int64_t n, int type, in
 enum { RANGEIO_END, RANGEIO_STRINGS, RANGEIO_NUMBERS };   /* what follows a segment */
 
 typedef struct {
-    uint64_t value[RANGEIO_REACH / 8], mask[RANGEIO_REACH / 8];
+    uint64_t value, mask;                        /* of the first bytes: most that differ do so here */
     int32_t size, compared;                      /* bytes, and those that are looked at for them */
     int32_t follows, count;                      /* count: of the strings or numbers that follow */
-    int32_t child, sibling;                      /* -1: none; the last that matched comes first */
+    int32_t parent, child, sibling;              /* -1: none; the last that matched comes first */
 } rangeio_segment;
 
 typedef struct {
+    uint8_t value[RANGEIO_REACH], mask[RANGEIO_REACH];
+} rangeio_body;                                  /* all bytes: apart, so that the rest stays near */
+
+typedef struct {
     rangeio_segment *segments;
+    rangeio_body *bodies;
     int32_t used;
     int64_t hits, misses, before, resting;       /* before: hits at the last look at them */
     rangeio_segment whole;                       /* a whole chunk, its strings' sizes included */
+    rangeio_body all;                            /* its bytes */
     int64_t won, lost, waiting;                  /* of `whole`; waiting: chunks until it is tried */
     int running;                                 /* losses in a row */
 } rangeio_templates;
 
-/* Most that differ do so in the first bytes; past them, one branch a segment is the fastest. */
-static inline int rangeio_agrees(const rangeio_segment *s, const uint8_t *q) {
+/* Past the first bytes, one branch a segment is the fastest. */
+static inline int rangeio_agrees(const rangeio_segment *s, const rangeio_body *body,
+                                 const uint8_t *q) {
     uint64_t first;
     memcpy(&first, q, 8);
-    if ((first ^ s->value[0]) & s->mask[0])
+    if ((first ^ s->value) & s->mask)
         return 0;
     if (s->size <= 8)
         return 1;
-    const uint8_t *stop = q + s->compared;
-    const uint8_t *value = (const uint8_t *)s->value, *mask = (const uint8_t *)s->mask;
+    const uint8_t *stop = q + s->compared, *value = body->value, *mask = body->mask;
 #if defined(__SSE2__)
     __m128i different = _mm_setzero_si128(), other = different;
     do {                                         /* two at a time: they need not wait */
@@ -214,7 +221,7 @@ static inline int32_t rangeio_next(rangeio_templates *t, int32_t from, const uin
     int32_t before = -1, at = t->segments[from].child;
     for (int tried = 0; at >= 0 && tried < RANGEIO_SIBLINGS; tried++) {
         rangeio_segment *s = &t->segments[at];
-        if (rangeio_agrees(s, q)) {
+        if (rangeio_agrees(s, &t->bodies[at], q)) {
             if (before >= 0) {
                 t->segments[before].sibling = s->sibling;
                 s->sibling = t->segments[from].child;
@@ -277,14 +284,17 @@ static void rangeio_cut(rangeio_recorder *r, int64_t stop, int64_t next, int fol
         } else if (found < 0) {
             found = t->used++;
             rangeio_segment *s = &t->segments[found];
-            memset(s->value, 0, sizeof s->value);
-            memset(s->mask, 0, sizeof s->mask);
-            memcpy(s->value, q, (size_t)size);
-            memcpy(s->mask, r->mask, (size_t)size);
+            rangeio_body *body = &t->bodies[found];
+            memset(body, 0, sizeof *body);
+            memcpy(body->value, q, (size_t)size);
+            memcpy(body->mask, r->mask, (size_t)size);
+            memcpy(&s->value, body->value, 8);
+            memcpy(&s->mask, body->mask, 8);
             s->size = (int32_t)size;
             s->compared = (int32_t)((size + 31) / 32 * 32);
             s->follows = follows;
             s->count = (int32_t)count;
+            s->parent = r->last;
             s->child = -1;
             s->sibling = t->segments[r->last].child;
             t->segments[r->last].child = found;
@@ -424,27 +434,28 @@ static int64_t rangeio_parse_chunk(rangeio_templates *t, const uint8_t *b, int64
 static void rangeio_fuse(rangeio_templates *t, const uint8_t *b, int64_t start, int64_t stop,
                          const int32_t *path, int parts) {
     rangeio_segment *w = &t->whole;
-    uint8_t *mask = (uint8_t *)w->mask;
+    rangeio_body *body = &t->all;
     int64_t p = start, at, size;
     w->size = 0;                                 /* of none, until it is done */
     if (stop - start > RANGEIO_SEGMENT)
         return;
-    memset(w->value, 0, sizeof w->value);
-    memset(w->mask, 0, sizeof w->mask);
+    memset(body, 0, sizeof *body);
     for (int i = 0; i < parts; i++) {
         const rangeio_segment *s = &t->segments[path[i]];
-        memcpy(mask + (p - start), s->mask, (size_t)s->size);
+        memcpy(body->mask + (p - start), t->bodies[path[i]].mask, (size_t)s->size);
         p += s->size;
         for (int32_t k = 0; s->follows != RANGEIO_END && k < s->count; k++) {
             int strings = s->follows == RANGEIO_STRINGS;
             at = strings ? rangeio_size(b, p, stop, &size) : rangeio_skip_number(b, p, stop);
             if (at < 0)
                 return;
-            memset(mask + (p - start), strings ? 0xff : 0x80, (size_t)(at - p));
+            memset(body->mask + (p - start), strings ? 0xff : 0x80, (size_t)(at - p));
             p = strings ? at + size : at;
         }
     }
-    memcpy(w->value, b + start, (size_t)(stop - start));
+    memcpy(body->value, b + start, (size_t)(stop - start));
+    memcpy(&w->value, body->value, 8);
+    memcpy(&w->mask, body->mask, 8);
     w->size = (int32_t)(stop - start);
     w->compared = (w->size + 31) / 32 * 32;
 }
@@ -464,9 +475,20 @@ static inline int rangeio_fusing(rangeio_templates *t) {
     return 1;
 }
 
-/* Skip one chunk, by comparing where that is possible: as a whole, or part by part. */
+/* The segment after `from` that agrees with the bytes at `q`: the one of the guess, or another. */
+static inline int32_t rangeio_guessed(rangeio_templates *t, int32_t from, const uint8_t *q,
+                                      int32_t guess) {
+    /* Segments may have been forgotten and made anew: only a child of `from` proves anything. */
+    if (guess && guess < t->used && t->segments[guess].parent == from &&
+        rangeio_agrees(&t->segments[guess], &t->bodies[guess], q))
+        return guess;
+    return rangeio_next(t, from, q);
+}
+
+/* Skip one chunk, by comparing where that is possible: as a whole, or part by part. `guesses`: the
+ * segments of the leaf's chunk in the row group before, or NULL. */
 static int64_t rangeio_skip_chunk(rangeio_templates *t, const uint8_t *b, int64_t p, int64_t n,
-                                  int depth) {
+                                  int depth, uint16_t *guesses) {
     int64_t start = p;
     int32_t at = 0, path[RANGEIO_PARTS];
     int parts = 0;
@@ -475,14 +497,17 @@ static int64_t rangeio_skip_chunk(rangeio_templates *t, const uint8_t *b, int64_
         return rangeio_skip_struct(b, start, n, depth);
     }
     int fusing = rangeio_fusing(t);
-    if (fusing && t->whole.size && n - p >= RANGEIO_REACH && rangeio_agrees(&t->whole, b + p)) {
+    if (fusing && t->whole.size && n - p >= RANGEIO_REACH &&
+        rangeio_agrees(&t->whole, &t->all, b + p)) {
         t->hits++;
         t->won++;
         t->running = 0;
         return p + t->whole.size;
     }
     while (n - p >= RANGEIO_REACH) {
-        if ((at = rangeio_next(t, at, b + p)) < 0) {
+        uint16_t *guess = guesses && parts < RANGEIO_GUESSES ? guesses + parts : NULL;
+        at = guess ? rangeio_guessed(t, at, b + p, *guess) : rangeio_next(t, at, b + p);
+        if (at < 0) {
             /* Too many misses cost more than the generic skip: leave it alone for a while. */
             if (!(++t->misses & 1023)) {
                 if (t->hits - t->before < 2048)
@@ -491,9 +516,11 @@ static int64_t rangeio_skip_chunk(rangeio_templates *t, const uint8_t *b, int64_
             }
             return rangeio_parse_chunk(t, b, start, n, depth);
         }
+        if (guess)
+            *guess = (uint16_t)at;
         const rangeio_segment *s = &t->segments[at];
         p += s->size;
-        if (fusing && parts < RANGEIO_PARTS)
+        if (parts < RANGEIO_PARTS)
             path[parts++] = at;
         if (s->follows == RANGEIO_END) {
             t->hits++;
@@ -582,9 +609,10 @@ static int64_t rangeio_element(const uint8_t *b, int64_t p, int64_t n, int32_t *
 }
 
 /* One RowGroup: `group` gets (start, stop, start and stop of the chunks' list, rows), `chunks` the
- * start of every chunk and the stop of the last. */
+ * start of every chunk and the stop of the last. `guesses`: RANGEIO_GUESSES of every leaf. */
 static int64_t rangeio_group(rangeio_templates *t, const uint8_t *b, int64_t p, int64_t n,
-                             int64_t leaves, int64_t *group, uint32_t *chunks) {
+                             int64_t leaves, uint16_t *guesses, int64_t *group,
+                             uint32_t *chunks) {
     int64_t id = 0, count;
     int type, element, seen = 0;
     group[0] = p;
@@ -601,7 +629,8 @@ static int64_t rangeio_group(rangeio_templates *t, const uint8_t *b, int64_t p, 
                 return -1;
             for (int64_t i = 0; i < leaves; i++) {
                 chunks[i] = (uint32_t)p;
-                p = t ? rangeio_skip_chunk(t, b, p, n, 3) : rangeio_skip_struct(b, p, n, 3);
+                uint16_t *mine = guesses ? guesses + i * RANGEIO_GUESSES : NULL;
+                p = t ? rangeio_skip_chunk(t, b, p, n, 3, mine) : rangeio_skip_struct(b, p, n, 3);
                 if (p < 0)
                     return -1;
             }

@@ -5,9 +5,12 @@ import numpy as np
 cdef extern from "footer.h" nogil:
     ctypedef struct rangeio_segment:
         pass
+    ctypedef struct rangeio_body:
+        pass
     ctypedef struct rangeio_templates:
         rangeio_segment *segments
-    int RANGEIO_SEGMENTS, RANGEIO_FACTS
+        rangeio_body *bodies
+    int RANGEIO_SEGMENTS, RANGEIO_GUESSES, RANGEIO_FACTS
     void rangeio_forget(rangeio_templates *t)
     int64_t rangeio_field(const uint8_t *b, int64_t p, int64_t n, int64_t *id, int *type)
     int64_t rangeio_integer(
@@ -18,7 +21,7 @@ cdef extern from "footer.h" nogil:
     int64_t rangeio_element(const uint8_t *b, int64_t p, int64_t n, int32_t *out)
     int64_t rangeio_group(
         rangeio_templates *t, const uint8_t *b, int64_t p, int64_t n, int64_t leaves,
-        int64_t *group, uint32_t *chunks,
+        uint16_t *guesses, int64_t *group, uint32_t *chunks,
     )
     int64_t rangeio_chunk_facts(const uint8_t *b, int64_t start, int64_t n, int64_t *out)
 
@@ -112,6 +115,8 @@ cdef object _groups(const uint8_t *b, int64_t p, int64_t n, int64_t leaves, bint
     cdef int64_t count, i
     cdef int element
     cdef rangeio_templates t
+    cdef rangeio_templates *used = NULL
+    cdef uint16_t *guesses = NULL
     p = rangeio_list(b, p, n, &count, &element)
     # A row group takes a byte a chunk, and five more at least.
     if p < 0 or (count and element != 12) or count > (n - p) // (leaves + 5):
@@ -123,16 +128,20 @@ cdef object _groups(const uint8_t *b, int64_t p, int64_t n, int64_t leaves, bint
     memset(&t, 0, sizeof(t))
     if templates and leaves * count > 64:
         t.segments = <rangeio_segment *>malloc(RANGEIO_SEGMENTS * sizeof(rangeio_segment))
-        if t.segments != NULL:
+        t.bodies = <rangeio_body *>malloc(RANGEIO_SEGMENTS * sizeof(rangeio_body))
+        if t.segments != NULL and t.bodies != NULL:
             rangeio_forget(&t)
+            used = &t
+        if count > 1:
+            guesses = <uint16_t *>calloc(leaves * RANGEIO_GUESSES, sizeof(uint16_t))
     with nogil:
         for i in range(count):
-            p = rangeio_group(
-                &t if t.segments != NULL else NULL, b, p, n, leaves, &g[i, 0], &c[i, 0]
-            )
+            p = rangeio_group(used, b, p, n, leaves, guesses, &g[i, 0], &c[i, 0])
             if p < 0:
                 break
     free(t.segments)
+    free(t.bodies)
+    free(guesses)
     return None if p < 0 else (groups, chunks, p)
 
 
