@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from typing import TypeAlias
+from typing import Any, TypeAlias
 from uuid import UUID
 
 import numpy as np
@@ -166,6 +166,18 @@ def _unviewed(kind: pa.DataType) -> pa.DataType:
     if kind == pa.binary_view() or pa.types.is_fixed_size_binary(kind):
         return pa.large_binary()
     return kind
+
+
+def legible(bound: Any, kind: pa.DataType) -> Any:
+    """A bound as people read it: a scalar of a temporal type, text where it is some."""
+    if isinstance(bound, int) and pa.types.is_temporal(kind):
+        return pa.scalar(bound, kind)
+    if isinstance(bound, bytes) and is_string(kind):
+        try:
+            return bound.decode()
+        except UnicodeDecodeError:
+            return bound
+    return bound
 
 
 def is_string(kind: pa.DataType) -> bool:

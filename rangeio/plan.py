@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from rangeio.errors import Corrupt
 from rangeio.predicate import Predicate
 from rangeio.ranges import ByteRange
 from rangeio.schema import Column, ColumnId
@@ -80,6 +81,15 @@ class Rows:
     def shifted(self, by: int) -> Rows:
         """The same rows with ``by`` added to their numbers."""
         return Rows(self.starts + by, self.stops + by)
+
+    def places(self, wanted: Rows) -> npt.NDArray[np.int64]:
+        """Where each run of ``wanted``, which lies in one of ours, begins among our rows."""
+        before = np.concatenate(([0], np.cumsum(self.stops - self.starts)[:-1]))
+        at = np.searchsorted(self.starts, wanted.starts, "right") - 1
+        if (at < 0).any() or (wanted.stops > self.stops[at]).any():
+            raise Corrupt("rows were planned that no page holds")
+        found: npt.NDArray[np.int64] = before[at] + wanted.starts - self.starts[at]
+        return found
 
     def array(self) -> npt.NDArray[np.int64]:
         """Every row number, ascending: O(rows)."""

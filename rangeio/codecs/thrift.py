@@ -10,6 +10,7 @@ import struct
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
+from rangeio.codecs import varints
 from rangeio.errors import Corrupt
 
 TRUE, FALSE, BYTE, I16, I32, I64, DOUBLE, BINARY, LIST, SET, MAP, STRUCT, UUID = range(1, 14)
@@ -296,14 +297,7 @@ def encoded(kind: int, value: Any, *, inside: bool = False) -> bytes:
     return bytes(value)  # UUID
 
 
-def unsigned(value: int) -> bytes:
-    """A number as a varint."""
-    out = bytearray()
-    while value > 127:
-        out.append(value & 127 | 128)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
+unsigned = varints.one
 
 
 def _signed(value: int) -> bytes:

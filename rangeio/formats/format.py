@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from dataclasses import dataclass, fields
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import pyarrow as pa
 
 from rangeio.declared import Declared
+from rangeio.errors import RequestError
 from rangeio.plan import DecodeUnit, Piece, Plan, Query, Rows, SharedLoad
 from rangeio.ranges import CostModel
 from rangeio.schema import Column, ColumnId, Schema
 from rangeio.sought import Sought
 from rangeio.statistics import Statistics
 from rangeio.steps import Steps
+
+Options = TypeVar("Options")
 
 
 class Stale(Exception):
@@ -207,6 +211,22 @@ class Entire(Protocol):
         """All rows of all columns, what a plan of them gives, by the same needs; None where a plan
         is to be made, and nothing was read, or a plan is to say what is wrong."""
         ...
+
+
+def chosen(kind: type[Options], words: Mapping[str, object], what: str) -> Options:
+    """The options, a dataclass, of a writer's words; RequestError lists all where one is unknown.
+
+    what: the files that the options are of, for people.
+    """
+    known = [one.name for one in fields(kind)]  # type: ignore[arg-type]
+    for word in words:
+        if word not in known:
+            near = difflib.get_close_matches(word, known, 1)
+            meant = f" did you mean {near[0]}?" if near else ""
+            raise RequestError(
+                f"{word!r} is no option of {what};{meant} there are: {', '.join(known)}"
+            )
+    return kind(**words)
 
 
 class Encoder(Protocol):

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from rangeio.errors import Corrupt
@@ -77,15 +75,5 @@ def _pieces(column: ColumnId, leaves: Pieces) -> list[Piece]:
 def _cut(arrays: Sequence[pa.Array], held: Rows, wanted: Rows) -> list[pa.Array]:
     """The wanted rows of those that are held."""
     table = pa.Table.from_arrays([pa.chunked_array(arrays)], ["0"])
-    starts, sizes = _places(held, wanted), wanted.stops - wanted.starts
+    starts, sizes = held.places(wanted), wanted.stops - wanted.starts
     return list(sliced(table, starts, sizes).column(0).chunks)
-
-
-def _places(held: Rows, wanted: Rows) -> npt.NDArray[np.int64]:
-    """Where each run of ``wanted``, which lies in one of ``held``, begins among the held rows."""
-    before = np.concatenate(([0], np.cumsum(held.stops - held.starts)[:-1]))
-    at = np.searchsorted(held.starts, wanted.starts, "right") - 1
-    if (at < 0).any() or (wanted.stops > held.stops[at]).any():
-        raise Corrupt("rows were planned that no page holds")
-    places: npt.NDArray[np.int64] = before[at] + wanted.starts - held.starts[at]
-    return places

@@ -16,7 +16,6 @@ from rangeio.condition import Path
 from rangeio.formats.doris import ordinals
 from rangeio.formats.doris.branches import Leaf, Metas, leaves, node_of
 from rangeio.formats.doris.columns import Place
-from rangeio.formats.doris.meta import Indexed
 from rangeio.formats.doris.ordinals import Ordinals
 from rangeio.formats.doris.pageindex import values_by_page
 from rangeio.formats.doris.probing import Absent, probes_of
@@ -127,11 +126,6 @@ def _paged(
             ]
         out.append(Paged(path, own, statistics))
     return [one for one in out if len(one.pages)]
-
-
-def _zones(leaf: Leaf) -> Indexed | None:
-    """The zone maps of pages, where there is more than one."""
-    return leaf.node.zones.pages if leaf.node.zones is not None and _many(leaf) else None
 
 
 def _many(leaf: Leaf) -> bool:

@@ -63,7 +63,10 @@ _DIGITS: Mapping[int, int] = {
 """The most digits of the decimals that say their own."""
 
 _LARGEST = 2_147_483_647
-_VARCHAR = 65_533
+_SIZED: Mapping[int, tuple[int, int]] = {_F.CHAR: (0, 255), _F.VARCHAR: (2, 65_533)}
+"""Of text with a size: how much more Doris counts as its length, and the largest size."""
+_NUMBERS = frozenset(map(int, FieldType))
+_UNNAMED = frozenset((_F.VARIANT, _F.AGG_STATE, *_NESTED))
 _LENGTHS: Mapping[int, int] = dict.fromkeys(_NESTED, 65_535)
 
 
@@ -118,14 +121,17 @@ def _decimal(field: int, precision: int, frac: int) -> pa.DataType:
 
 def metadata(field: int, precision: int = 0, frac: int = 0, length: int = 0) -> dict[bytes, bytes]:
     """What an Arrow field's metadata must say so that :func:`field_of` finds this type again."""
-    if not isinstance(field, FieldType) or field in (_F.VARIANT, _F.AGG_STATE, *_NESTED):
+    if field in _UNNAMED or field not in _NUMBERS:
         return {}
     if field_of(arrow_type(field, precision, frac)).field == field:
         return {}
-    overhead = {_F.CHAR: 0, _F.VARCHAR: 2}.get(field)
-    word = field.name
-    if overhead is not None and 0 < length - overhead <= _VARCHAR:
-        word = f"{word}({length - overhead})"
+    word = FieldType(field).name
+    if field in _SIZED:
+        overhead, most = _SIZED[field]
+        if 0 < length - overhead <= most:
+            word = f"{word}({length - overhead})"
+        elif field == _F.CHAR:  # which has no type without its size
+            return {}
     return {METADATA_TYPE: word.encode()}
 
 
@@ -240,11 +246,11 @@ def _sized(kind: pa.DataType, field: FieldType, word: str, size: int | None) -> 
         return Declared(field, length=_LARGEST)
     if field == _F.CHAR and size is None:
         raise RequestError("doris.type CHAR needs its size, as in CHAR(10)")
-    most = 255 if field == _F.CHAR else _VARCHAR
+    overhead, most = _SIZED[field]
     size = most if size is None else size
     if not 0 < size <= most:
         raise RequestError(f"doris.type {word!r}: the size is 1 to {most}")
-    return Declared(field, length=size if field == _F.CHAR else size + 2)
+    return Declared(field, length=size + overhead)
 
 
 def _holds(field: FieldType, kind: pa.DataType) -> bool:

@@ -6,15 +6,13 @@ import math
 from dataclasses import replace
 from typing import Any
 
-import pyarrow as pa
-
 from rangeio.codecs.protobuf import parse
 from rangeio.errors import Corrupt
 from rangeio.formats.doris.messages import MESSAGES
 from rangeio.formats.doris.meta import DorisMeta, Node
 from rangeio.formats.doris.texts import Bounds, bounds, is_mapped
 from rangeio.formats.doris.types import arrow_type
-from rangeio.literal import is_string
+from rangeio.literal import legible
 from rangeio.statistics import Statistics
 
 
@@ -65,15 +63,4 @@ def column_statistics(meta: DorisMeta) -> Statistics | None:
     if found.null_count is None and found.min is None and found.max is None:
         return None
     kind = arrow_type(node.type, node.precision, node.frac)
-    return replace(found, min=_legible(found.min, kind), max=_legible(found.max, kind))
-
-
-def _legible(bound: Any, kind: pa.DataType) -> Any:
-    if isinstance(bound, int) and pa.types.is_temporal(kind):
-        return pa.scalar(bound, kind)
-    if isinstance(bound, bytes) and is_string(kind):
-        try:
-            return bound.decode()
-        except UnicodeDecodeError:
-            return bound
-    return bound
+    return replace(found, min=legible(found.min, kind), max=legible(found.max, kind))

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from rangeio.errors import Corrupt
@@ -46,20 +44,10 @@ def _cut(data: Decoded, array: pa.ChunkedArray, wanted: Rows, field: str) -> lis
     if wanted == data.rows:
         return list(array.chunks)
     table = pa.Table.from_arrays([array], names=[field])
-    starts = _places(data.rows, wanted)
+    starts = data.rows.places(wanted)
     sizes = wanted.stops - wanted.starts
     if len(starts) <= _SLICES:
         found = sliced(table, starts, sizes)
     else:
         found = taken(table, Rows(starts, starts + sizes).array())
     return list(rebased(found.column(0)).chunks)
-
-
-def _places(held: Rows, wanted: Rows) -> npt.NDArray[np.int64]:
-    """Where each run of ``wanted``, which lies in one of ``held``, begins among the held rows."""
-    before = np.concatenate(([0], np.cumsum(held.stops - held.starts)[:-1]))
-    at = np.searchsorted(held.starts, wanted.starts, "right") - 1
-    if (at < 0).any() or (wanted.stops > held.stops[at]).any():
-        raise Corrupt("rows were planned that no page holds")
-    places: npt.NDArray[np.int64] = before[at] + wanted.starts - held.starts[at]
-    return places

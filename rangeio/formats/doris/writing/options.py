@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 from rangeio.errors import RequestError
 from rangeio.formats.doris.words import Compression, Encoding
+from rangeio.formats.format import chosen
 
 SCHEMES = {
     "none": Compression.NONE,
@@ -89,15 +89,7 @@ class DorisOptions:
     @classmethod
     def of(cls, words: Mapping[str, object]) -> DorisOptions:
         """The options of these words; RequestError lists all where one is unknown."""
-        known = [field.name for field in fields(cls)]
-        for word in words:
-            if word not in known:
-                near = difflib.get_close_matches(word, known, 1)
-                meant = f" did you mean {near[0]}?" if near else ""
-                raise RequestError(
-                    f"{word!r} is no option of Doris segments;{meant} there are: {', '.join(known)}"
-                )
-        return cls(**words)  # type: ignore[arg-type]
+        return chosen(cls, words, "Doris segments")
 
     @property
     def scheme(self) -> Compression:

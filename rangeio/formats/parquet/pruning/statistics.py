@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import pyarrow as pa
-
 from rangeio.codecs import thrift
 from rangeio.errors import Corrupt
 from rangeio.formats.parquet.leaf import Fact, Leaf, Order, ParquetMeta
 from rangeio.formats.parquet.pages.offsets import ColumnIndex
 from rangeio.formats.parquet.pruning.values import Floats, Pair, Values, values_of
-from rangeio.literal import is_string, plain
+from rangeio.literal import legible, plain
 from rangeio.statistics import Statistics
 
 _LEGACY_MAX, _LEGACY_MIN, _NULLS, _DISTINCT, _MAX, _MIN, _MAX_EXACT, _MIN_EXACT, _NANS = range(
@@ -148,8 +146,8 @@ def column_statistics(meta: ParquetMeta) -> Statistics:
     low, low_exact = _extreme([(one.min, one.min_exact) for one in valued], min)
     high, high_exact = _extreme([(one.max, one.max_exact) for one in valued], max)
     return Statistics(
-        min=_legible(low, meta.leaf.kind),
-        max=_legible(high, meta.leaf.kind),
+        min=legible(low, plain(meta.leaf.kind)),
+        max=legible(high, plain(meta.leaf.kind)),
         null_count=_sum([one.null_count for one in known]),
         rows=_sum([one.rows for one in known]),
         nan_count=_sum([one.nan_count for one in known]),
@@ -173,15 +171,3 @@ def _extreme(
 def _sum(counts: Sequence[int | None]) -> int | None:
     known = [one for one in counts if one is not None]
     return sum(known) if len(known) == len(counts) else None
-
-
-def _legible(bound: Any, kind: pa.DataType) -> Any:
-    kind = plain(kind)
-    if isinstance(bound, int) and pa.types.is_temporal(kind):
-        return pa.scalar(bound, kind)
-    if isinstance(bound, bytes) and is_string(kind):
-        try:
-            return bound.decode()
-        except UnicodeDecodeError:
-            return bound
-    return bound

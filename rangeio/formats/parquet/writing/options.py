@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from rangeio.errors import NoSuchColumn, RequestError
+from rangeio.formats.format import chosen
 
 MOST_ROWS = 1 << 26
 """pyarrow cuts longer row groups itself."""
@@ -74,15 +75,7 @@ class ParquetOptions:
     @classmethod
     def of(cls, words: Mapping[str, object]) -> ParquetOptions:
         """The options of these words; RequestError lists all where one is unknown."""
-        known = [field.name for field in fields(cls)]
-        for word in words:
-            if word not in known:
-                near = difflib.get_close_matches(word, known, 1)
-                meant = f" did you mean {near[0]}?" if near else ""
-                raise RequestError(
-                    f"{word!r} is no option of Parquet files;{meant} there are: {', '.join(known)}"
-                )
-        return cls(**words)  # type: ignore[arg-type]
+        return chosen(cls, words, "Parquet files")
 
 
 def _whole(value: object) -> bool:
