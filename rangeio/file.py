@@ -205,6 +205,7 @@ class File:
     def close(self) -> None:
         """Refuse further reads. Caches and connections belong to the session and stay."""
         self._closed = True
+        self._opened.release()
 
     def __enter__(self) -> Self:
         return self

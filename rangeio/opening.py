@@ -152,6 +152,11 @@ class Opened:
             self._direct = None
             return None
 
+    def release(self) -> None:
+        """Let go of the bytes that are held for this handle alone."""
+        if self._direct is not None:
+            self._direct.release()
+
     def table_at_once(self, request: Request) -> pa.Table | None:
         """A read on this thread, and on a few others while it is large; None where it cannot be."""
         if request.everything:

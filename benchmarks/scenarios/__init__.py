@@ -3,6 +3,7 @@
 from benchmarks.harness import Scenario
 from benchmarks.scenarios.coalescing import Coalescing
 from benchmarks.scenarios.decoding import Decoding
+from benchmarks.scenarios.doris import Doris
 from benchmarks.scenarios.footers import Footers
 from benchmarks.scenarios.parquetlocal import ParquetLocal
 from benchmarks.scenarios.parquetremote import ParquetRemote
@@ -14,6 +15,7 @@ SCENARIOS: tuple[Scenario, ...] = (
     Wide(),
     Decoding(),
     Footers(),
+    Doris(),
     ParquetLocal(),
     ParquetRemote(),
     ParquetRows(),

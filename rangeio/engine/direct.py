@@ -6,7 +6,10 @@ goes wrong with the bytes, is left to the engine of the session: the handle move
 
 from __future__ import annotations
 
+import contextlib
 import time
+import weakref
+from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Hashable, Mapping, Sequence
 from typing import Any, TypeVar, cast
 
@@ -27,6 +30,7 @@ from rangeio.transport.source import Received
 
 T = TypeVar("T")
 
+_TAILS = 256  # files whose tails are held, of all that are open: those that were opened last
 _METAS = 8 << 20  # bytes of column metadata that one file keeps
 
 
@@ -72,6 +76,9 @@ class _Metas:
             self._weight += weight
 
 
+_opened_last: deque[weakref.ref[DirectHandle]] = deque()
+
+
 class Direct:
     """What a handle needs of an engine, for as long as the bytes are at hand.
 
@@ -104,6 +111,12 @@ class DirectHandle(Handle):
     ) -> None:
         super().__init__(cast("Engine", direct), of, fmt, few_bytes, declared)
         self.direct = direct
+        _opened_last.append(weakref.ref(self))
+        while len(_opened_last) > _TAILS:
+            with contextlib.suppress(IndexError):  # another thread was sooner
+                oldest = _opened_last.popleft()()
+                if oldest is not None:
+                    oldest.release()
 
     async def schema(self) -> Schema:
         """The schema; what two threads make at once, one of them keeps."""

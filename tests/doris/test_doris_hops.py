@@ -1,4 +1,4 @@
-"""What a read costs: hops, GETs and bytes, in the words of the trace."""
+"""What a read costs, in the words of the trace; promised figures have a file of their own."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from rangeio.transport.profile import PROFILES
 
 COLUMNS = 7000
 TAIL = 64 << 10
-SLACK = 64 << 10
 PROFILE = replace(PROFILES["s3"], tail=TAIL)
 
 
@@ -45,27 +44,6 @@ def hops(file: rangeio.File) -> list[set[str]]:
 def size_of(file: rangeio.File, *whys: str) -> int:
     made_ = (get for get in file.trace if not (get.cached or get.joined))
     return sum(get.size for get in made_ if get.why in whys)
-
-
-def test_two_of_7000_columns_of_v3(paths):
-    file = opened(paths[3, 8])
-    names = [f"col_{COLUMNS // 3}", f"col_{2 * COLUMNS // 3}"]
-    table = file.read(names)
-    assert table[names[0]].to_pylist() == [COLUMNS // 3 + k for k in range(8)]
-    assert hops(file) == [{"tail"}, {"doris.column_meta"}, {"doris.pages"}]
-    directory = file.size - file._opened.handle.table.footer.at.start
-    metas = 2 * 200
-    assert size_of(file, "tail", "doris.column_meta") <= directory + metas + SLACK
-    explained = opened(paths[3, 8]).explain(names)
-    assert sum(get.at.size for get in explained.planned) == size_of(file, "doris.pages")
-
-
-def test_two_of_7000_columns_of_v2(paths):
-    """The same read: the whole footer travels, for its columns lie in it."""
-    file = opened(paths[2, 8])
-    file.read([f"col_{COLUMNS // 3}", f"col_{2 * COLUMNS // 3}"])
-    assert hops(file) == [{"tail"}, {"doris.footer"}, {"doris.pages"}]
-    assert size_of(file, "tail", "doris.footer") >= file.metadata_size
 
 
 def test_columns_of_many_pages_cost_one_hop_more(paths):

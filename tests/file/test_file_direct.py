@@ -12,6 +12,7 @@ import pytest
 
 import rangeio
 from rangeio.errors import Closed, Corrupt, NotFound, ObjectChanged, RangeIOError
+from rangeio.ranges import ByteRange
 
 ROWS = 5000
 TABLE = pa.table(
@@ -203,3 +204,16 @@ def test_a_large_read_is_decoded_on_several_threads_by_the_same_gets(tmp_path):
     path.write_bytes(data[:4] + bytes(1000) + data[1004:])
     with rangeio.open(path) as file, pytest.raises(Corrupt, match=r"large\.parquet"):
         file.read(names)
+
+
+def test_many_open_files_hold_few_tails(other):
+    with rangeio.Session() as session:
+        opened = [rangeio.open(other, session=session) for _ in range(300)]
+        last = other.stat().st_size
+        tails = [
+            file._opened.handle.direct.cache.find(ByteRange(last - 8, last)) for file in opened
+        ]
+        assert [tail is not None for tail in tails] == [False] * 44 + [True] * 256
+        assert opened[0].read(["id"]) == TABLE.select(["id"])
+        opened[-1].close()
+        assert opened[-1]._opened.handle.direct.cache.find(ByteRange(last - 8, last)) is None
