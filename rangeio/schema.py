@@ -248,6 +248,10 @@ class Schema(Collection[Column]):
             out.setdefault(one, []).append(i)
         return out
 
+    def numbered(self, unique_id: int) -> Sequence[int]:
+        """The top-level positions of an id, where ids are known without building columns."""
+        return () if self.ids is None else self._by_id.get(unique_id, ())
+
     def with_id(self, unique_id: int) -> list[tuple[int, Column]]:
         """All columns of an id, each with its top-level position; none is an empty list.
 

@@ -76,7 +76,7 @@ def select(schema: Schema, words: Words | None, *, case_sensitive: bool = True) 
     names = _Names(schema, case_sensitive)
     asked: dict[int, set[Path]] = {}
     listed = _listed(words)
-    schema.expect([i for word in listed if isinstance(word, str) for i in names.tops(word)])
+    schema.expect([i for word in listed for i in names.likely(word)])
     for word in listed:
         for position, column in names.hits(word):
             asked.setdefault(position, set()).update(_kept(word, column))
@@ -138,6 +138,17 @@ class _Names:
         if isinstance(word, Column):
             return [_only(self.itself(word), self.schema, word.path)]
         raise RequestError(f"a column is a name, path, id or pattern, not {word!r}")
+
+    def likely(self, word: object) -> Iterable[int]:
+        """The top-level columns that will be looked at for a word, as far as names and ids tell."""
+        if isinstance(word, str):
+            dots = (word[: dot.start()] for dot in re.finditer(r"\.", word))
+            return self.tops(word) or [i for name in dots for i in self.tops(name)]
+        if isinstance(word, (list, tuple)):
+            return self.tops(word[0]) if word and isinstance(word[0], str) else ()
+        if isinstance(word, (int, np.integer)) and not isinstance(word, bool):
+            return self.schema.numbered(int(word))
+        return ()
 
     def named(self, word: str) -> list[Hit]:
         """An exact name first, then a dotted path, then a glob."""
@@ -223,6 +234,7 @@ class _Names:
         found = [i for i, name in enumerate(self.schema.names) if pattern.fullmatch(name)]
         if not found:
             raise NoSuchColumn(f"no column matches {_shown(word)}")
+        self.schema.expect(found)
         return [(i, self.schema.at(i)) for i in found]
 
     def globbed(self, word: str) -> list[Hit]:
@@ -231,11 +243,17 @@ class _Names:
         # A path can match only where its first name matches the glob up to a dot or a star.
         ends = [m.end() - (m.group() == ".") for m in re.finditer(r"[.*]", word)]
         prefixes = [re.compile(fnmatch.translate(word[:end]), self.flags) for end in ends]
+        tops = {
+            i: name
+            for i, name in enumerate(self.schema.names)
+            if whole.fullmatch(name) or ("." in word and any(p.fullmatch(name) for p in prefixes))
+        }
+        self.schema.expect(list(tops))
         found: list[Hit] = []
-        for i, name in enumerate(self.schema.names):
+        for i, name in tops.items():
             if whole.fullmatch(name):
                 found.append((i, self.schema.at(i)))
-            elif "." in word and any(p.fullmatch(name) for p in prefixes):
+            else:
                 below = _paths(self.schema.at(i), (name,))
                 found += [(i, c) for path, c in below if whole.fullmatch(".".join(path))]
         if not found:

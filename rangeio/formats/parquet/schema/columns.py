@@ -114,11 +114,12 @@ class Columns:
         all_of_them = len(self.tree) <= max(_FEW, _SHARE * len(wanted))
         try:
             if all_of_them:
-                self._fields = dict(enumerate(self._all()))
+                made = dict(enumerate(self._all()))
             else:
-                self._fields |= zip(wanted, self._converted(wanted), strict=True)
+                made = dict(zip(wanted, self._converted(wanted), strict=True))
         except FormatError:
             return
+        self._fields.update(made)  # never another dict: other threads add to this one
 
     def _all(self) -> list[pa.Field]:
         """What Arrow makes of all fields: the footer's own words, without its row groups."""
