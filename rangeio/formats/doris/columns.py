@@ -51,7 +51,7 @@ def stub(column: ColumnId, position: int) -> Column:
 
 def top(meta: DorisMeta) -> Column:
     """A top-level column; of a Variant only what its root holds."""
-    if meta.node.type == FieldType.VARIANT and meta.node.children:
+    if meta.node.type == FieldType.VARIANT:
         return variant(meta.column, meta, ())
     made = nested(meta.node, meta.column, Place(meta.position, meta.column))
     return replace(made, metadata={**made.metadata, **identified(meta.column)})

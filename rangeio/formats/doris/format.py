@@ -60,11 +60,8 @@ class Doris:
 
     def paths(self, table: DorisTable, name: str, prefix: str) -> Steps[Sequence[str]] | None:
         """The paths of a Variant's sub-columns; None of another column."""
-        for number in table.naming.find(name):
-            root = table.id_of(number).unique_id
-            if root in table.variants.roots:
-                return table.variants.prefixed(root, prefix)
-        return None
+        found = [number for number in table.naming.find(name) if table.has(number)]
+        return table.paths(found[0], prefix) if found else None
 
     def num_rows(self, table: DorisTable) -> Steps[int]:
         """Top-level rows."""

@@ -14,7 +14,7 @@ from rangeio.ranges import ByteRange
 from rangeio.schema import ColumnId
 
 LEAST_PAGE = 8
-_LEAST: dict[int, int] = {FieldType.ARRAY: 2, FieldType.MAP: 3, FieldType.STRUCT: 0}
+_LEAST: dict[int, int] = {FieldType.ARRAY: 2, FieldType.MAP: 3, FieldType.STRUCT: 1}
 _FAR = 1 << 62
 _DEEPEST = 64  # Doris nests 9 deep; every level is a call here
 

@@ -74,6 +74,12 @@ def unframed(data: memoryview, scheme: Compression, offset: int, *, checked: boo
         raise
 
 
+def check(data: memoryview, offset: int) -> None:
+    """Raise Corrupt, with the page's offset, unless its crc32c is that of its bytes."""
+    if crc32c(data[:-4]) != int.from_bytes(data[-4:], "little"):
+        raise Corrupt("a page whose crc32c is not that of its bytes", offset=offset)
+
+
 def crc32c(data: memoryview | bytes) -> int:
     """The checksum of pages and footers."""
     return int(google_crc32c.value(_readable(data)))
@@ -97,8 +103,8 @@ def index_entries(page: Page) -> IndexEntries:
 def _unframed(data: memoryview, scheme: Compression, checked: bool) -> Page:
     if len(data) < _FRAME:
         raise Truncated(f"a page of {len(data)} bytes")
-    if checked and crc32c(data[:-4]) != int.from_bytes(data[-4:], "little"):
-        raise Corrupt("a page whose crc32c is not that of its bytes")
+    if checked:
+        check(data, 0)
     end = len(data) - _FRAME - int.from_bytes(data[-8:-4], "little")
     if end < 0:
         raise Corrupt(f"a page of {len(data)} bytes whose footer begins before it")

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeAlias
 
 from rangeio.errors import FormatError
 from rangeio.formats.doris import ordinals
 from rangeio.formats.doris.indexed import Leaves, entries, leaf
 from rangeio.formats.doris.meta import Indexed
 from rangeio.formats.doris.ordinals import Ordinals, Wanted
+from rangeio.formats.doris.page import check
 from rangeio.ranges import ByteRange
 from rangeio.steps import Steps, needs, together
 
 _WHY = "doris.page_index"
+
+Held: TypeAlias = dict[ByteRange, memoryview]
 
 
 def values_by_page(
@@ -20,7 +24,8 @@ def values_by_page(
 ) -> Steps[tuple[list[Ordinals], list[list[bytes]]]]:
     """The pages of columns, and the values of indexes; none of an index that is absent or broken.
 
-    One hop, or two where an index has more than one page.
+    One hop, or two where an index has more than one page. Raises Corrupt where a page's checksum
+    is not that of its bytes, whatever leads to it.
     """
     both: list[Steps[object]] = [ordinals.read(wanted, limit), _values(indexes, limit)]
     pages, values = yield from together(both, _WHY)
@@ -31,14 +36,20 @@ def _values(indexes: Sequence[Indexed | None], limit: int) -> Steps[list[list[by
     roots = [one.ordinal for one in indexes if one is not None and one.ordinal is not None]
     ranges = sorted({root.at for root in roots})
     replies = yield from needs(ranges, _WHY)
-    held = dict(zip(ranges, replies, strict=True))
+    held = _sound(ranges, replies)
     below = [_leaves(one, held, limit) for one in indexes]
     missing = sorted({at for own in below for at in own.ranges if at not in held})
-    held |= dict(zip(missing, (yield from needs(missing, _WHY)), strict=True))
+    held |= _sound(missing, (yield from needs(missing, _WHY)))
     return [_read(one, own, held) for one, own in zip(indexes, below, strict=True)]
 
 
-def _leaves(index: Indexed | None, held: dict[ByteRange, memoryview], limit: int) -> Leaves:
+def _sound(ranges: Sequence[ByteRange], replies: Sequence[memoryview]) -> Held:
+    for at, data in zip(ranges, replies, strict=True):
+        check(data, at.start)
+    return dict(zip(ranges, replies, strict=True))
+
+
+def _leaves(index: Indexed | None, held: Held, limit: int) -> Leaves:
     none = Leaves((), ())
     if index is None or index.ordinal is None:
         return none
@@ -50,7 +61,7 @@ def _leaves(index: Indexed | None, held: dict[ByteRange, memoryview], limit: int
         return none
 
 
-def _read(index: Indexed | None, own: Leaves, held: dict[ByteRange, memoryview]) -> list[bytes]:
+def _read(index: Indexed | None, own: Leaves, held: Held) -> list[bytes]:
     found: list[bytes] = []
     try:
         for at in own.ranges:

@@ -72,15 +72,21 @@ def padded(values: Binary, size: int) -> Binary:
 
     Raises RequestError for one that is longer, or has a NUL of its own.
     """
-    sizes = np.diff(values.offsets)
+    sizes = np.diff(fitting(values, size, "CHAR").offsets)
     first, last = int(values.offsets[0]), int(values.offsets[-1])
-    if len(sizes) and int(sizes.max()) > size:
-        raise RequestError(f"a value of {int(sizes.max())} bytes for a CHAR({size})")
     if not values.data[first:last].all():
         raise RequestError("a NUL in a value for a CHAR, which ends there")
     out = np.zeros((len(sizes), size), np.uint8)
     out[np.arange(size) < sizes[:, None]] = values.data[first:last]
     return Binary(np.arange(len(sizes) + 1, dtype=np.int64) * size, out.reshape(-1))
+
+
+def fitting(values: Binary, size: int, word: str) -> Binary:
+    """The values. Raises RequestError where one has more than ``size`` bytes. word: the type."""
+    sizes = np.diff(values.offsets)
+    if len(sizes) and int(sizes.max()) > size:
+        raise RequestError(f"a value of {int(sizes.max()):,} bytes for a {word}({size})")
+    return values
 
 
 def from_binary(array: pa.Array) -> Binary:

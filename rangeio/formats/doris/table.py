@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from rangeio.errors import Corrupt
+from rangeio.errors import Corrupt, RequestError
 from rangeio.formats.doris import columns
 from rangeio.formats.doris.columns import absent, stub, top, variant
 from rangeio.formats.doris.footer import Footer
@@ -13,6 +13,7 @@ from rangeio.formats.doris.meta import DorisMeta, meta_of
 from rangeio.formats.doris.names import Naming
 from rangeio.formats.doris.paths import SubColumns
 from rangeio.formats.doris.variant import Variants
+from rangeio.formats.doris.words import FieldType
 from rangeio.formats.format import Stale
 from rangeio.ranges import CostModel
 from rangeio.schema import Column, ColumnId, Schema
@@ -63,6 +64,22 @@ class DorisTable:
     def id_of(self, number: int) -> ColumnId:
         """The id of a top-level column."""
         return ColumnId(int(self.naming.ids[number]), (self.naming.names[number],))
+
+    def has(self, number: int) -> bool:
+        """Whether the segment has a top-level column, which may only be declared."""
+        return int(self.naming.positions[number]) >= 0
+
+    def paths(self, number: int, prefix: str) -> Steps[list[str]]:
+        """The paths of a Variant's sub-columns that begin so, of which a root may have none.
+        RequestError of another column."""
+        column = self.id_of(number)
+        if column.unique_id in self.variants.roots:
+            return (yield from self.variants.prefixed(column.unique_id, prefix))
+        position = int(self.naming.positions[number])
+        data = yield from need(self.footer.directory.at(position), "doris.column_meta")
+        if self.parsed(column, position, data).node.type != FieldType.VARIANT:
+            raise RequestError(f"{column.name!r} has a fixed structure: its schema tells")
+        return []
 
     # ---- what a request needs to know ----
 

@@ -134,6 +134,8 @@ def from_arrow(array: pa.Array, declared: Declared) -> tuple[Values, Nulls | Non
     values = strings.from_binary(array)
     if declared.field == _F.CHAR:
         values = strings.padded(values, declared.length)
+    if declared.field == _F.VARCHAR:
+        values = strings.fitting(values, declared.length - 2, "VARCHAR")
     return values, nulls
 
 

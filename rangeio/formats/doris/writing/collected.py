@@ -74,10 +74,19 @@ class Collected:
             seen.add(path)
             found = self.paths.get(path)
             if found is None:
-                found = self.paths[path] = Path()
+                found = self.paths[_encoded(path)] = Path()
             found.add(row, one)
         self._loose += len(seen)
         if self._loose >= LOOSE:
             self._loose = 0
             for each in self.paths.values():
                 each.pack()
+
+
+def _encoded(path: str) -> str:
+    """The path; RequestError where it is no text that can be encoded, as halves of surrogates."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        raise RequestError(f"a path of JSON cannot be kept, it is no text: {path!r}") from None
+    return path
