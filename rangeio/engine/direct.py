@@ -21,10 +21,10 @@ from rangeio.engine.drive import drive
 from rangeio.engine.flights import Pinned, located
 from rangeio.engine.hand import Hand, Held, NotAtHand
 from rangeio.engine.handle import Handle, admitted
-from rangeio.formats.format import ColumnMeta, Format
+from rangeio.formats.format import ColumnMeta, Format, Image
 from rangeio.ranges import ByteRange, Suffix
 from rangeio.schema import Schema
-from rangeio.steps import Need, Steps
+from rangeio.steps import Steps
 from rangeio.transport.athand import read_now
 from rangeio.transport.source import Received
 
@@ -130,17 +130,13 @@ class DirectHandle(Handle):
 
     async def entire(self) -> pa.Table | None:
         """All of the file, where its format reads it whole."""
-        entire = getattr(self.format, "entire", None)  # Entire; asking the protocol takes longer
-        steps: Steps[pa.Table | None] | None = entire and entire(self.table)
-        if steps is None:
+        entire = getattr(self.format, "entire", None)  # see Entire
+        image: Image | None = entire and entire(self.table)
+        if image is None:
             return None
-        hand, hop = Hand(self.of, self.direct.cache.copy()), self.of.hop()
-
-        def fetch(asked: Need) -> Sequence[memoryview]:
-            self.of.data.add(asked.why)
-            return hand.fetch(asked, hop, planned=True)
-
-        return drive(steps, fetch)
+        self.of.data.add(image.why)
+        hand = Hand(self.of, self.direct.cache)
+        return image.read(hand.image(image.ranges, image.known, image.why, self.of.hop()))
 
     def release(self) -> None:
         """Let go of what opening read."""

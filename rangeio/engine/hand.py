@@ -13,10 +13,14 @@ from rangeio.engine.spans import Spans
 from rangeio.ranges import ByteRange, Suffix, gets, subtract
 from rangeio.steps import Need
 from rangeio.transport.athand import read_now
+from rangeio.transport.buffers import Buffers
 from rangeio.transport.source import Received
 from rangeio.transport.trace import GetRecord
 
 _LARGE = 64 << 10  # bytes of a need that are read into one buffer with what is held of its end
+
+
+_images = Buffers(16 << 20)  # one for all: memory that was used a moment ago is warm
 
 
 class NotAtHand(Exception):
@@ -101,10 +105,9 @@ class Hand:
         hop: Hop,
         *,
         unplanned: bool = False,
-        into: memoryview | None = None,
+        into: Sequence[memoryview] | None = None,
     ) -> list[Received]:
-        """GETs, now."""
-        buffers = None if into is None else [into]
+        """GETs, now; ``into``: where the bytes of each are to be received."""
         found = read_now(
             self._of.source,
             ranges,
@@ -113,11 +116,34 @@ class Hand:
             hop=lambda: hop.number,
             trace=self._of.trace,
             unplanned=unplanned,
-            into=buffers,
+            into=into,
         )
         if found is None:
             raise NotAtHand
         return found
+
+    def image(
+        self,
+        ranges: Sequence[ByteRange],
+        known: Sequence[tuple[ByteRange, bytes]],
+        why: str,
+        hop: Hop,
+    ) -> pa.Buffer:
+        """All bytes of the file in their places, as far as they are in ``ranges``, known or held;
+        zeros elsewhere."""
+        self._of.trace.need(sum(at.size for at in ranges))
+        image = _images.take(self._of.size)
+        missing = self.held.missing(ranges)
+        if missing:
+            self.read(missing, why, hop, into=[image[at.start : at.stop] for at in missing])
+        here: list[tuple[ByteRange, bytes | memoryview]] = [*known]
+        here += self.held.overlapping(None, ByteRange(0, self._of.size))
+        for at, data in here:
+            image[at.start : at.stop] = data
+        filled = sorted([*missing, *(at for at, _ in here)])
+        for gap in subtract(ByteRange(0, self._of.size), filled):
+            image[gap.start : gap.stop] = bytes(gap.size)
+        return pa.py_buffer(image)
 
     def _large(self, ranges: Sequence[ByteRange], asked: Need, hop: Hop) -> memoryview | None:
         """A range whose end is held: the rest is read to where it belongs, and nothing moves."""
@@ -130,7 +156,7 @@ class Hand:
         if have is None or not tail.size:
             return None
         buffer = memoryview(pa.allocate_buffer(at.size)).cast("B")
-        self.read([missing], asked.why, hop, into=buffer[: missing.size])
+        self.read([missing], asked.why, hop, into=[buffer[: missing.size]])
         first = tail.start - have[0].start
         buffer[missing.size :] = have[1][first : first + tail.size]
         return buffer.toreadonly()

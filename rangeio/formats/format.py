@@ -5,14 +5,14 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, Protocol, TypeVar
 
 import pyarrow as pa
 
 from rangeio.declared import Declared
 from rangeio.errors import RequestError
 from rangeio.plan import DecodeUnit, Piece, Plan, Query, Rows, SharedLoad
-from rangeio.ranges import CostModel
+from rangeio.ranges import ByteRange, CostModel
 from rangeio.schema import Column, ColumnId, Schema
 from rangeio.sought import Sought
 from rangeio.statistics import Statistics
@@ -203,13 +203,27 @@ class Format(Protocol):
         ...
 
 
-@runtime_checkable
+@dataclass(frozen=True, slots=True)
+class Image:
+    """A file to be decoded as it lies.
+
+    ranges: what is to be read of it. known: bytes that are here, with their places. read: makes the
+    table of the whole file's bytes, zeros where nothing was read; None where a plan is to say what
+    is wrong.
+    """
+
+    ranges: tuple[ByteRange, ...]
+    known: tuple[tuple[ByteRange, bytes], ...]
+    why: str
+    read: Callable[[pa.Buffer], pa.Table | None]
+
+
 class Entire(Protocol):
     """A format that reads small files whole sooner than by a plan."""
 
-    def entire(self, table: Any) -> Steps[pa.Table | None] | None:
-        """All rows of all columns, what a plan of them gives, by the same needs; None where a plan
-        is to be made, and nothing was read, or a plan is to say what is wrong."""
+    def entire(self, table: Any) -> Image | None:
+        """All rows of all columns: what a plan of them gives, of the same bytes; None where a plan
+        is to be made."""
         ...
 
 

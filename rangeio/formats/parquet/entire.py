@@ -5,10 +5,14 @@ It gives what the plan of all columns would, by the same GETs, and leaves all el
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
+
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from rangeio.errors import Corrupt, FormatError
+from rangeio.formats.format import Image
 from rangeio.formats.parquet.checks import dictionaries, indexed
 from rangeio.formats.parquet.chunks import dense, merged, miscounted, placed
 from rangeio.formats.parquet.leaf import Fact
@@ -16,26 +20,29 @@ from rangeio.formats.parquet.metas import facts_of
 from rangeio.formats.parquet.schema.columns import LITTLE
 from rangeio.formats.parquet.schema.surgery import MAGIC, framed
 from rangeio.formats.parquet.table import ParquetTable
-from rangeio.formats.sparsemap import mapped
 from rangeio.ranges import ByteRange
-from rangeio.steps import Need, Steps
 
 MOST = 16 << 20
 """Bytes of a file, at most."""
 _THREADS = 256 << 10  # bytes that are worth more than one thread
 
 
-def entire(table: ParquetTable) -> Steps[pa.Table | None] | None:
+def entire(table: ParquetTable) -> Image | None:
     """All rows of all columns, with the schema that the plan gives them; None where the file is
     large, or anything about it is not as it should be."""
     footer = table.footer
     if not 0 < len(footer.data) <= LITTLE or table.size > MOST or not len(footer.group_rows):
         return None
+    end = framed(bytes(footer.data))[len(MAGIC) :]
+    start = table.size - len(end)
     try:
         ranges = _ranges(table)
     except FormatError:
         return None
-    return None if not ranges else _read(table, ranges)
+    if not ranges or ranges[-1].stop > start:
+        return None
+    known = ((ByteRange(start, table.size), end),)
+    return Image(tuple(ranges), known, "parquet.data", partial(_read, table, ranges))
 
 
 def _ranges(table: ParquetTable) -> list[ByteRange]:
@@ -53,20 +60,11 @@ def _ranges(table: ParquetTable) -> list[ByteRange]:
     return merged(starts, stops)
 
 
-def _read(table: ParquetTable, ranges: list[ByteRange]) -> Steps[pa.Table | None]:
+def _read(table: ParquetTable, ranges: Sequence[ByteRange], image: pa.Buffer) -> pa.Table | None:
     """The table; None where a column is not what it should be, for the plan to say which."""
-    views = yield Need(tuple(ranges), "parquet.data")
-    footer = framed(bytes(table.footer.data))[len(MAGIC) :]
-    start = table.size - len(footer)
-    if ranges[-1].stop > start:
-        return None
-    held = list(zip(ranges, views, strict=True))
-    buffer = mapped(start, held, footer)
-    if buffer is None:
-        return None
     size = sum(at.size for at in ranges)
     try:
-        with pq.ParquetFile(pa.BufferReader(buffer), pre_buffer=False) as file:
+        with pq.ParquetFile(pa.BufferReader(image), pre_buffer=False) as file:
             found = file.read(use_threads=size > _THREADS and table.columns.tree.num_leaves > 1)
         if found.num_rows != int(table.group_starts[-1]):
             return None

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Mapping, Sequence
 
 import pyarrow as pa
 
-from rangeio.formats.format import Hint, Opening, PageInfo
+from rangeio.formats.format import Hint, Image, Opening, PageInfo
 from rangeio.formats.parquet.assembly import assembled
 from rangeio.formats.parquet.decoding import decode
 from rangeio.formats.parquet.entire import entire
@@ -58,7 +58,7 @@ class Parquet:
     def paths(self, table: ParquetTable, name: str, prefix: str) -> None:
         """None: every column has a fixed structure."""
 
-    def entire(self, table: ParquetTable) -> Steps[pa.Table | None] | None:
+    def entire(self, table: ParquetTable) -> Image | None:
         """All of a small file."""
         return entire(table)
 
