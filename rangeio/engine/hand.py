@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Hashable, Sequence
 
@@ -21,6 +22,15 @@ _LARGE = 64 << 10  # bytes of a need that are read into one buffer with what is 
 
 
 _images = Buffers(16 << 20)  # one for all: memory that was used a moment ago is warm
+
+
+def _after_fork() -> None:
+    """In the child: another thread may have held the lock."""
+    global _images
+    _images = Buffers(16 << 20)
+
+
+os.register_at_fork(after_in_child=_after_fork)
 
 
 class NotAtHand(Exception):
