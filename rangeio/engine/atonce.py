@@ -46,6 +46,14 @@ def _threads(units: Sequence[DecodeUnit], most: int) -> int:
     return max(1, min(os.cpu_count() or 1, len(units), most // max(largest, 1)))
 
 
+def _first(steps: Steps[object]) -> Need | StopIteration:
+    """The first need of some steps, or their end: a page of one value has nothing to read."""
+    try:
+        return next(steps)
+    except StopIteration as end:
+        return end
+
+
 class _Get:
     """One GET of the plan: made for the first unit that wants it, let go after the last."""
 
@@ -98,12 +106,13 @@ class _Carried:
         """The units, decoded after the plan's GETs are made: what a later hop asks for may be in
         one of them."""
         begun = [(unit, self._steps(unit)) for unit in units]
-        asked = [next(steps) for _, steps in begun]
+        asked = [_first(steps) for _, steps in begun]
         hand = Hand(self._read.handle.of, self._held)
         for (unit, _), first in zip(begun, asked, strict=True):
-            self._hold(hand, unit.ranges, first.why)
+            if isinstance(first, Need):
+                self._hold(hand, unit.ranges, first.why)
         for (unit, steps), first in zip(begun, asked, strict=True):
-            yield self._ended(unit, steps, first)
+            yield self._ended(unit, steps, first) if isinstance(first, Need) else first.value
 
     def _steps(self, unit: DecodeUnit) -> Steps[object]:
         shared = {key: self._values[key] for key in unit.uses}

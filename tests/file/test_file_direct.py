@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from places import write
 
 import rangeio
 from rangeio.errors import Closed, Corrupt, NotFound, ObjectChanged, RangeIOError
@@ -217,3 +218,13 @@ def test_many_open_files_hold_few_tails(other):
         assert opened[0].read(["id"]) == TABLE.select(["id"])
         opened[-1].close()
         assert opened[-1]._opened.handle.direct.cache.find(ByteRange(last - 8, last)) is None
+
+
+@pytest.mark.parametrize("version", ["2.0", "2.1", "2.2"])
+def test_pages_that_have_nothing_to_read(tmp_path, version):
+    table = pa.table({"none": pa.nulls(500, pa.int64()), "one": [7] * 500, "id": range(500)})
+    path = write(tmp_path / "constant.lance", table, version)
+    with rangeio.Session() as session, rangeio.open(path, session=session) as file:
+        assert file.read() == table
+        assert file.read(["none"]) == table.select(["none"])
+        assert session._live is None
