@@ -27,6 +27,7 @@
 #define RANGEIO_PARTS 24                         /* segments of a chunk that is compared whole */
 #define RANGEIO_GUESSES 8                        /* segments of a leaf that are remembered */
 #define RANGEIO_SIBLINGS 16                      /* segments that are tried after another */
+#define RANGEIO_SHAPES 16                        /* kinds of schema elements that are remembered */
 #define RANGEIO_REACH (RANGEIO_SEGMENT + 32)     /* bytes that a comparison may load */
 
 /* ---- the generic skip ------------------------------------------------------------------------ */
@@ -606,6 +607,92 @@ static int64_t rangeio_element(const uint8_t *b, int64_t p, int64_t n, int32_t *
     out[8] = seen >> 7 & 1;
     out[1] = (int32_t)p;
     return seen & 1 << 2 ? p : -1;
+}
+
+/* What elements have before and behind their names: where both are the same, byte for byte, and the
+ * name's size is one byte, the element is parsed alike. */
+typedef struct {
+    uint64_t before, before_mask, behind[2], behind_mask[2];
+    int32_t head, tail;                          /* bytes before the name's size, behind the name */
+    int32_t row[5];                              /* the last five of nine */
+    int32_t next;                                /* the shape that followed this one */
+} rangeio_shape;
+
+typedef struct {
+    rangeio_shape shapes[RANGEIO_SHAPES];
+    int32_t used, last;
+    int64_t gained;                              /* elements that had one, less those that had not */
+} rangeio_shapes;
+
+static inline uint64_t rangeio_first(int64_t count) {   /* a mask of so many bytes */
+    return count >= 8 ? ~(uint64_t)0 : count <= 0 ? 0 : ((uint64_t)1 << 8 * count) - 1;
+}
+
+static inline uint64_t rangeio_word(const uint8_t *b) {   /* the first byte is the lowest */
+    return (uint64_t)b[0] | (uint64_t)b[1] << 8 | (uint64_t)b[2] << 16 | (uint64_t)b[3] << 24 |
+           (uint64_t)b[4] << 32 | (uint64_t)b[5] << 40 | (uint64_t)b[6] << 48 |
+           (uint64_t)b[7] << 56;
+}
+
+/* Where the element at `p` ends that is of this shape, else -1. */
+static inline int64_t rangeio_shaped(const rangeio_shape *s, const uint8_t *b, int64_t p,
+                                     int32_t *out) {
+    if ((rangeio_word(b + p) ^ s->before) & s->before_mask)
+        return -1;
+    int64_t size = b[p + s->head], name = p + s->head + 1, at = name + size;
+    if (size > 127 ||
+        ((rangeio_word(b + at) ^ s->behind[0]) & s->behind_mask[0]) |
+            ((rangeio_word(b + at + 8) ^ s->behind[1]) & s->behind_mask[1]))
+        return -1;
+    out[0] = (int32_t)p;
+    out[1] = (int32_t)(at + s->tail);
+    out[2] = (int32_t)name;
+    out[3] = (int32_t)size;
+    memcpy(out + 4, s->row, sizeof s->row);
+    return out[1];
+}
+
+/* Keep the shape of an element that was parsed into `out`. */
+static void rangeio_shape_of(rangeio_shapes *all, const uint8_t *b, int64_t n, const int32_t *out) {
+    int64_t head = out[2] - 1 - out[0], tail = out[1] - out[2] - out[3];
+    if (all->used == RANGEIO_SHAPES || head > 8 || tail > 16 || out[3] > 127 ||
+        out[1] + 16 > n || out[0] + 8 > n || b[out[2] - 1] != out[3])
+        return;
+    rangeio_shape *s = &all->shapes[all->used];
+    s->before = rangeio_word(b + out[0]);
+    s->before_mask = rangeio_first(head);
+    for (int i = 0; i < 2; i++) {
+        s->behind[i] = rangeio_word(b + out[1] - tail + 8 * i);
+        s->behind_mask[i] = rangeio_first(tail - 8 * i);
+    }
+    s->head = (int32_t)head;
+    s->tail = (int32_t)tail;
+    memcpy(s->row, out + 4, sizeof s->row);
+    s->next = 0;
+    all->shapes[all->last].next = all->used;
+    all->last = all->used++;
+}
+
+/* As rangeio_element, sooner where the shape is known. */
+static inline int64_t rangeio_next_element(rangeio_shapes *all, const uint8_t *b, int64_t p,
+                                           int64_t n, int32_t *out) {
+    if (all->used && all->gained > -256 && n - p >= 8 + 1 + 127 + 16) {
+        int32_t guess = all->shapes[all->last].next;
+        for (int32_t i = -1; i < all->used; i++) {
+            int32_t at = i < 0 ? guess : i;
+            int64_t stop = rangeio_shaped(&all->shapes[at], b, p, out);
+            if (stop >= 0) {
+                all->shapes[all->last].next = at;
+                all->last = at;
+                all->gained++;
+                return stop;
+            }
+        }
+    }
+    all->gained--;
+    if ((p = rangeio_element(b, p, n, out)) >= 0)
+        rangeio_shape_of(all, b, n, out);
+    return p;
 }
 
 /* One RowGroup: `group` gets (start, stop, start and stop of the chunks' list, rows), `chunks` the

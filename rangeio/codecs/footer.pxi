@@ -18,7 +18,11 @@ cdef extern from "footer.h" nogil:
     )
     int64_t rangeio_list(const uint8_t *b, int64_t p, int64_t n, int64_t *count, int *element)
     int64_t rangeio_skip(const uint8_t *b, int64_t p, int64_t n, int type, int depth, int inside)
-    int64_t rangeio_element(const uint8_t *b, int64_t p, int64_t n, int32_t *out)
+    ctypedef struct rangeio_shapes:
+        pass
+    int64_t rangeio_next_element(
+        rangeio_shapes *all, const uint8_t *b, int64_t p, int64_t n, int32_t *out
+    )
     int64_t rangeio_group(
         rangeio_templates *t, const uint8_t *b, int64_t p, int64_t n, int64_t leaves,
         uint16_t *guesses, int64_t *group, uint32_t *chunks,
@@ -84,9 +88,11 @@ cdef object _elements(const uint8_t *b, int64_t p, int64_t n):
         return None
     table = np.empty((count, 9), np.int32)
     cdef int32_t[:, ::1] rows = table
+    cdef rangeio_shapes shapes
+    memset(&shapes, 0, sizeof(shapes))
     with nogil:
         for i in range(count):
-            p = rangeio_element(b, p, n, &rows[i, 0])
+            p = rangeio_next_element(&shapes, b, p, n, &rows[i, 0])
             if p < 0:
                 break
     if p < 0:

@@ -14,7 +14,7 @@ from rangeio.formats.parquet.flatbuffer import annotation, buffers
 from rangeio.formats.parquet.flatbuffer.annotation import Logical
 from rangeio.formats.parquet.flatbuffer.buffers import Table, Tables
 from rangeio.formats.parquet.flatbuffer.slots import NEWEST, OLDER
-from rangeio.formats.parquet.footer.footer import Elements
+from rangeio.formats.parquet.footer.footer import Arrays, Elements
 from rangeio.formats.parquet.leaf import Physical
 
 FOLD = 16
@@ -61,7 +61,7 @@ class FlatSchema:
         if not slots.settled:
             # The default, REQUIRED, was not written.
             repetition[1:] = np.maximum(repetition[1:], 0)
-        return Elements(
+        return Arrays(
             tables.numbers(slots.children, _INT),
             np.maximum(tables.numbers(slots.kind, _BYTE, -1), -1).astype(np.int32),
             np.maximum(repetition, -1).astype(np.int32),

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from rangeio.codecs import thrift
 from rangeio.codecs.thrift import BINARY, I32, I64, LIST, STRUCT, Struct
 from rangeio.errors import Corrupt, Unsupported
-from rangeio.formats.parquet.footer.footer import Elements, Int32, Part
+from rangeio.formats.parquet.footer.footer import Int32, Part, Tabled
 from rangeio.formats.parquet.footer.scan import elements, field, value_end
 from rangeio.formats.parquet.leaf import Physical
 from rangeio.formats.sparsefile import Missed, SparseFile
@@ -57,10 +57,7 @@ class ArrowFooter:
     def __init__(self, data: memoryview) -> None:
         self._data = data
         self._table, leaves = _schema(data)
-        table = self._table
-        self.elements = Elements(
-            np.maximum(table[:, 4], 0), table[:, 5], table[:, 6], table[:, 7], table[:, 8] != 0
-        )
+        self.elements = Tabled(self._table)
         try:
             self._source = _file(data)
             # A count in a few bytes could ask for gigabytes: nothing has more parts than bytes.

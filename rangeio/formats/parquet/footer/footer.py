@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -19,13 +20,72 @@ Part = tuple[int, int, bytes]
 """A Thrift field that is encoded already: (id, type, value)."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Elements:
-    """The schema elements, depth first; the root is the first. One entry an element.
+class Elements(Protocol):
+    """The schema elements, depth first; the root is the first. One entry an element."""
 
-    children: num_children, 0 for a leaf. physical, repetition: -1 where absent. ids: field_id;
-    identified: whether there is one.
-    """
+    @property
+    def count(self) -> int:
+        """How many, the root included."""
+        ...
+
+    @property
+    def flat(self) -> bool:
+        """Whether all but the root are leaves."""
+        ...
+
+    @property
+    def children(self) -> Int32:
+        """num_children, 0 for a leaf."""
+        ...
+
+    @property
+    def physical(self) -> Int32:
+        """The physical type, -1 where absent."""
+        ...
+
+    @property
+    def repetition(self) -> Int32:
+        """The repetition_type, -1 where absent."""
+        ...
+
+    @property
+    def ids(self) -> Int32:
+        """The field_id, where :attr:`identified`."""
+        ...
+
+    @property
+    def identified(self) -> npt.NDArray[np.bool_]:
+        """Whether there is a field_id."""
+        ...
+
+
+class Tabled:
+    """Elements as a scanner's table has them: see ``layout.py``. Looked at where asked for."""
+
+    def __init__(self, table: Int32) -> None:
+        self._table = table
+        self.count = len(table)
+        self.flat = int(table[0, 4]) == len(table) - 1
+        self.physical: Int32 = table[:, 5]
+        self.repetition: Int32 = table[:, 6]
+        self.ids: Int32 = table[:, 7]
+
+    @cached_property
+    def children(self) -> Int32:
+        """num_children, 0 for a leaf."""
+        found: Int32 = np.maximum(self._table[:, 4], 0)
+        return found
+
+    @cached_property
+    def identified(self) -> npt.NDArray[np.bool_]:
+        """Whether there is a field_id."""
+        found: npt.NDArray[np.bool_] = self._table[:, 8] != 0
+        return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Arrays:
+    """Elements that are arrays already: see :class:`Elements`."""
 
     children: Int32
     physical: Int32
@@ -33,11 +93,20 @@ class Elements:
     ids: Int32
     identified: npt.NDArray[np.bool_]
 
+    @property
+    def count(self) -> int:
+        """How many, the root included."""
+        return len(self.children)
+
+    @property
+    def flat(self) -> bool:
+        """Whether all but the root are leaves."""
+        return int(self.children[0]) == len(self.children) - 1
+
 
 class Footer(Protocol):
     """What a Parquet footer says, piece by piece; immutable."""
 
-    elements: Elements
     num_rows: int
     group_rows: Int64
     """Rows of every row group."""
@@ -49,6 +118,11 @@ class Footer(Protocol):
     @property
     def created_by(self) -> str:
         """Which writer, "" where it does not say."""
+        ...
+
+    @property
+    def elements(self) -> Elements:
+        """The schema."""
         ...
 
     def name(self, element: int) -> bytes:

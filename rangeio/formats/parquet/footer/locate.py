@@ -10,7 +10,7 @@ import numpy as np
 from rangeio.codecs import native, thrift
 from rangeio.errors import Corrupt, NoSuchColumn
 from rangeio.formats.parquet.footer import runs, scan
-from rangeio.formats.parquet.footer.footer import Elements, Footer, Part
+from rangeio.formats.parquet.footer.footer import Footer, Part, Tabled
 from rangeio.formats.parquet.footer.layout import Layout
 from rangeio.formats.parquet.footer.tree import Tree
 
@@ -41,9 +41,7 @@ class ThriftFooter:
         self.data = data
         self.layout = layout
         table = layout.elements
-        self.elements = Elements(
-            np.maximum(table[:, 4], 0), table[:, 5], table[:, 6], table[:, 7], table[:, 8] != 0
-        )
+        self.elements = Tabled(table)
         self.num_rows = layout.num_rows
         self.group_rows = np.ascontiguousarray(layout.groups[:, 4])
         held = layout.chunks.nbytes + layout.groups.nbytes + 2 * table.nbytes
