@@ -14,7 +14,7 @@ from rangeio.engine.core import Engine
 from rangeio.engine.portal import Portal, portal
 from rangeio.errors import Closed
 from rangeio.formats.format import Hint
-from rangeio.stores.address import Options, Target, resolve
+from rangeio.stores.address import Options, Target, locate, resolve
 from rangeio.stores.identity import Identity
 from rangeio.stores.store import Store
 from rangeio.transport.policy import Limits, Policy
@@ -68,6 +68,18 @@ class Live:
         with self._resolving:
             found = resolve(target, storage_options, filesystem, self._stores)
         return (*found, (id(found[0]), found[1]))
+
+    def near(
+        self, target: Target, storage_options: Options | None, filesystem: Any
+    ) -> tuple[Store, str, str, str, Hashable] | None:
+        """The same, at once: None where the store is not open yet."""
+        if isinstance(target, bytes | bytearray | memoryview):
+            return None
+        at = locate(target, storage_options, filesystem)
+        store = self._stores.get(at.identity)
+        if store is None:
+            return None
+        return store, at.key, at.url, at.profile, (id(store), at.key)
 
     async def guard(self, work: Coroutine[Any, Any, T]) -> T:
         """Work that :meth:`close` ends; it raises Closed then, whatever the end looked like."""

@@ -71,13 +71,13 @@ class Asked:
         return named(self.format) if self.format is not None else sniff(tail)
 
 
-async def connect(asked: Asked, session: Session) -> Handle:
+async def connect(asked: Asked, session: Session, trace: Trace | None = None) -> Handle:
     """Open the file: one suffix GET, then what the format needs.
 
     Where a version was opened before, the first GET asks for that version already.
     """
     live = session.live
-    of, who = await session.connect(asked.target, asked.storage_options, asked.filesystem)
+    of, who = await session.connect(asked.target, asked.storage_options, asked.filesystem, trace)
     if asked.size is not None:
         of.source.pin, of.source.size = asked.pin, asked.size
     taught = live.hint(of.source)

@@ -115,7 +115,7 @@ class Reading:
             metadata_hops=len({get.hop for get in metadata}),
             metadata_gets=len(metadata),
             metadata_bytes=sum(get.size for get in metadata),
-            choice=handle.table.choice,
+            choice=handle.choice,
             pruned=plan.pruned,
             consistency=source.consistency,
         )

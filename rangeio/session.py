@@ -83,19 +83,27 @@ class Session:
         return await live.portal.wait(live.guard(work))
 
     async def connect(
-        self, target: Target, storage_options: Options | None, filesystem: Any
+        self,
+        target: Target,
+        storage_options: Options | None,
+        filesystem: Any,
+        trace: Trace | None = None,
     ) -> tuple[Pinned, Hashable]:
         """A new handle on an object, nothing asked of it yet, and who it is in the caches.
 
-        Runs on the portal. What users name is resolved in a thread: a filesystem's constructor, or
-        the import of its package, may take long, and other files read on meanwhile.
+        Runs on the portal. A store that is not open yet is found in a thread: a filesystem's
+        constructor, or the import of its package, may take long, and other files read on meanwhile.
+        trace: where its GETs are recorded; one of its own by default.
         """
         loop, live = asyncio.get_running_loop(), self.live
-        find = partial(live.find, target, storage_options, filesystem)
-        store, key, url, named, who = await loop.run_in_executor(None, find)
+        found = live.near(target, storage_options, filesystem)
+        if found is None:
+            find = partial(live.find, target, storage_options, filesystem)
+            found = await loop.run_in_executor(None, find)
+        store, key, url, named, who = found
         source = Source(store, key, url, self.profile or PROFILES[named])
-        cost = source.profile.cost
-        return Pinned(source, None, Trace(), count(1), cost, self.deadline), who
+        trace, cost = Trace() if trace is None else trace, source.profile.cost
+        return Pinned(source, None, trace, count(1), cost, self.deadline), who
 
     def version(self, of: Pinned, who: Hashable) -> Hashable:
         """The caches' key of what was opened; without a version tag nobody else shares it."""

@@ -9,7 +9,7 @@ from functools import partial
 import pyarrow as pa
 
 from rangeio.engine.flights import located
-from rangeio.engine.handle import Handle
+from rangeio.engine.handle import Reached
 from rangeio.engine.reader import Reader
 from rangeio.formats.format import ColumnMeta
 from rangeio.plan import Piece, Plan, Rows
@@ -22,7 +22,7 @@ _SMALL = 4096  # values that are put together sooner than they could be handed t
 class Prepared:
     """A read that is planned and not begun."""
 
-    handle: Handle
+    handle: Reached
     fields: tuple[Column, ...]
     metas: Mapping[ColumnId, ColumnMeta]
     rows: Rows

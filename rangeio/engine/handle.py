@@ -25,7 +25,25 @@ T = TypeVar("T")
 _INLINE = 32  # columns whose metadata is parsed in place; more may take over a millisecond
 
 
-class Handle:
+class Reached:
+    """One pinned object and its format: all that a plan needs to be carried out."""
+
+    def __init__(self, engine: Engine, of: Pinned, fmt: Format) -> None:
+        self.engine = engine
+        self.of = of
+        self.format = fmt
+
+    @property
+    def choice(self) -> str:
+        """In words: what the cost model chose while opening; "" where that is not known."""
+        return ""
+
+    async def in_pool(self, work: Callable[[], T]) -> T:
+        """Run what may take over a millisecond off the loop."""
+        return await asyncio.get_running_loop().run_in_executor(self.engine.pool, work)
+
+
+class Handle(Reached):
     """A format's table over one pinned object, and the columns of it that were loaded.
 
     Every method runs on the engine's loop. What a hint let the format assume is verified with the
@@ -40,9 +58,7 @@ class Handle:
         few_bytes: bool | None,
         declared: Declared | None = None,
     ) -> None:
-        self.engine = engine
-        self.of = of
-        self.format = fmt
+        super().__init__(engine, of, fmt)
         self.table: Table
         self._few_bytes = few_bytes
         self._declared = declared
@@ -59,6 +75,11 @@ class Handle:
         opening = Opening(size, held, self.of.cost, hint, self._few_bytes, self._declared)
         steps = self.format.open(opening)
         self.table = await self.engine.metadata(self.of, steps, pool=True, kept=kept)
+
+    @property
+    def choice(self) -> str:
+        """See Table."""
+        return self.table.choice
 
     async def steps(self, steps: Steps[T], *, pool: bool = True) -> T:
         """Drive metadata steps; errors of the file say which file."""
@@ -151,10 +172,6 @@ class Handle:
         """Rows to pages to exact bytes."""
         many = len(metas) > _INLINE or len(query.rows) > _INLINE or query.predicate is not None
         return await self.steps(self.format.plan(self.table, metas, query, self.of.cost), pool=many)
-
-    async def in_pool(self, work: Callable[[], T]) -> T:
-        """Run what may take over a millisecond off the loop."""
-        return await asyncio.get_running_loop().run_in_executor(self.engine.pool, work)
 
 
 async def opened(

@@ -146,6 +146,11 @@ class Format(Protocol):
         ``prefix``; None of any other column, and where there is none of this name."""
         ...
 
+    def generation(self, table: Any) -> Hashable | None:
+        """Equal for files whose columns are the same at the same places, so that a Column of one
+        serves for the other; None where that is not known, or not before the schema was read."""
+        ...
+
     def num_rows(self, table: Any) -> Steps[int]:
         """Top-level rows in the file."""
         ...

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 
 import pyarrow as pa
 
@@ -12,11 +12,11 @@ from rangeio.formats.doris.columns import Place, stub
 from rangeio.formats.doris.decoding import decode
 from rangeio.formats.doris.dictionary import words
 from rangeio.formats.doris.footer import MAGIC
-from rangeio.formats.doris.meta import DorisMeta, Node
+from rangeio.formats.doris.meta import DorisMeta
 from rangeio.formats.doris.opening import learnt, opened
+from rangeio.formats.doris.pageinfos import page_infos
 from rangeio.formats.doris.planning import plan
 from rangeio.formats.doris.table import DorisTable
-from rangeio.formats.doris.words import Compression, Encoding, FieldType, worded
 from rangeio.formats.doris.zonemaps import column_statistics
 from rangeio.formats.format import Hint, Opening, PageInfo
 from rangeio.picking import rebased
@@ -62,6 +62,9 @@ class Doris:
         """The paths of a Variant's sub-columns; None of another column."""
         found = [number for number in table.naming.find(name) if table.has(number)]
         return table.paths(found[0], prefix) if found else None
+
+    def generation(self, table: DorisTable) -> None:
+        """None: a segment's types are in the metadata of its columns."""
 
     def num_rows(self, table: DorisTable) -> Steps[int]:
         """Top-level rows."""
@@ -126,7 +129,7 @@ class Doris:
         return rebased(assembled(field, rows, leaves))
 
     def pages(self, meta: DorisMeta) -> Sequence[PageInfo]:
-        """One entry for all pages of a column: where they part its rows only its index tells."""
+        """One entry for all pages of a column, whose number and sizes only its index tells."""
         return page_infos(meta)
 
     def statistics(self, meta: DorisMeta) -> Statistics | None:
@@ -139,18 +142,3 @@ class Doris:
 
 
 FORMAT = Doris()
-
-
-def page_infos(meta: DorisMeta) -> list[PageInfo]:
-    """An entry for each column of pages at or below a column."""
-    return list(_infos(meta.column, meta.node))
-
-
-def _infos(column: ColumnId, node: Node) -> Iterator[PageInfo]:
-    rows = max(node.rows, 0)
-    if node.type not in (FieldType.ARRAY, FieldType.MAP, FieldType.STRUCT):
-        size = node.ordinal.at.size if node.ordinal and node.ordinal.is_page else max(node.size, 0)
-        words = f"{worded(Encoding, node.encoding)}, {worded(Compression, node.compression)}"
-        yield PageInfo(column, (0, rows), size, words.lower())
-    for i, child in enumerate(node.children):
-        yield from _infos(ColumnId(column.unique_id, (*column.path, str(i))), child)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from hashlib import sha256
 from importlib import import_module
 
 import pyarrow as pa
@@ -57,6 +58,13 @@ class Lance:
 
     def paths(self, table: LanceTable, name: str, prefix: str) -> None:
         """None: every column has a fixed structure."""
+
+    def generation(self, table: LanceTable) -> Hashable | None:
+        """By the schema's own bytes, once there are any."""
+        held = table.memo.descriptor or table.known
+        if held is None:
+            return None
+        return (table.footer.version, table.footer.num_columns, sha256(held.encoded).digest())
 
     def num_rows(self, table: LanceTable) -> Steps[int]:
         """Top-level rows."""

@@ -58,6 +58,10 @@ class Parquet:
     def paths(self, table: ParquetTable, name: str, prefix: str) -> None:
         """None: every column has a fixed structure."""
 
+    def generation(self, table: ParquetTable) -> Hashable:
+        """By the schema's own bytes."""
+        return table.generation
+
     def entire(self, table: ParquetTable) -> Image | None:
         """All of a small file."""
         return entire(table)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -107,16 +106,17 @@ class Fact(enum.IntEnum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Unread:
-    """A leaf of which only this was needed so far; ``make`` reads its SchemaElement."""
+    """A leaf of which only this was needed so far; its trunk has the rest. kind: the Arrow type."""
 
     index: int
     repeated: bool
-    make: Callable[[], Leaf]
+    kind: pa.DataType
 
 
 @dataclass(frozen=True, eq=False)
 class ParquetMeta:
-    """The metadata of one leaf: its chunks in the order of the row groups. Immutable.
+    """The metadata of one leaf: its chunks in the order of the row groups. Immutable, and without
+    the footer that it was cut out of.
 
     column: the id of the Column it belongs to. place: the leaf, or what will make it. chunks: the
     ColumnChunk struct of every row group, as bytes of its own. facts: (row groups, Fact).
@@ -135,7 +135,10 @@ class ParquetMeta:
     @cached_property
     def leaf(self) -> Leaf:
         """The leaf, with what its SchemaElement says."""
-        return self.place if isinstance(self.place, Leaf) else self.place.make()
+        if isinstance(self.place, Leaf):
+            return self.place
+        assert self.trunk is not None
+        return self.trunk.leaf(self.place.index, self.place.kind)
 
     @property
     def index(self) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 
 import numpy as np
 
@@ -41,8 +40,7 @@ def metas_of(table: ParquetTable, columns: Sequence[Column]) -> Mapping[ColumnId
             _readable(column, mine)
         index = _ordinal(column)
         top = made.tree.top_of(index)
-        make = partial(made.leaf, index, top, column)
-        place = Unread(index, made.repeated(index, top), make)
+        place = Unread(index, made.repeated(index, top), column.type)
         found[column.id] = ParquetMeta(
             column.id, place, own, mine, footer.group_rows, made.trunk(top), made.origin
         )

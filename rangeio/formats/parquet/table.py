@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -50,6 +51,15 @@ class ParquetTable:
     def schema(self) -> Schema:
         """The schema, its columns made when they are looked at."""
         return self.columns.schema()
+
+    @cached_property
+    def generation(self) -> bytes:
+        """A digest of all that the columns are made of, statistics and places of data aside."""
+        found = hashlib.sha256(str(self.columns.numbered).encode())
+        for part in self.footer.described():
+            found.update(len(part).to_bytes(8, "little"))
+            found.update(part)
+        return found.digest()
 
     @cached_property
     def group_starts(self) -> npt.NDArray[np.int64]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -16,7 +16,7 @@ from rangeio.formats.parquet.flatbuffer.chunk import Context, column_chunk
 from rangeio.formats.parquet.flatbuffer.extremes import Kind
 from rangeio.formats.parquet.flatbuffer.schema import FOLD, FlatSchema
 from rangeio.formats.parquet.flatbuffer.slots import File, Group, Pair
-from rangeio.formats.parquet.footer.footer import Int64, Part
+from rangeio.formats.parquet.footer.footer import Int64, Part, one_by_one
 from rangeio.formats.parquet.footer.locate import ARROW_SCHEMA
 
 _SMALLEST_GROUP, _SMALLEST_CHUNK, _SMALLEST_PAIR = 12, 16, 8
@@ -122,6 +122,10 @@ class FlatFooter:
         if table.has(Group.ORDINAL):
             parts.append((7, thrift.I16, table.number(Group.ORDINAL, I16)))
         return [(field, kind, thrift.encoded(kind, value)) for field, kind, value in parts]
+
+    def described(self) -> Iterable[bytes | memoryview]:
+        """The elements, one by one."""
+        return one_by_one(self)
 
     def chunk(self, group: int, leaf: int) -> bytes:
         """A ColumnChunk as a Thrift struct. Raises Corrupt."""

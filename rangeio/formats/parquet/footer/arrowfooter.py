@@ -8,7 +8,7 @@ asked for.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from rangeio.codecs import thrift
 from rangeio.codecs.thrift import BINARY, I32, I64, LIST, STRUCT, Struct
 from rangeio.errors import Corrupt, Unsupported
-from rangeio.formats.parquet.footer.footer import Int32, Part, Tabled
+from rangeio.formats.parquet.footer.footer import Int32, Part, Tabled, one_by_one
 from rangeio.formats.parquet.footer.scan import elements, field, value_end
 from rangeio.formats.parquet.leaf import Physical
 from rangeio.formats.sparsefile import Missed, SparseFile
@@ -94,6 +94,10 @@ class ArrowFooter:
         """A SchemaElement as a Thrift struct."""
         start, stop = self._table[element, :2].tolist()
         return bytes(self._data[start:stop])
+
+    def described(self) -> Iterable[bytes | memoryview]:
+        """The elements, one by one."""
+        return one_by_one(self)
 
     def chunk(self, group: int, leaf: int) -> bytes:
         """A ColumnChunk as a Thrift struct; Corrupt where Arrow refuses it, Unsupported where its

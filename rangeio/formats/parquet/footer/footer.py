@@ -6,7 +6,7 @@ All that follows (schema, surgery, planning) knows only this.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
@@ -137,6 +137,10 @@ class Footer(Protocol):
         """A SchemaElement as a Thrift struct."""
         ...
 
+    def described(self) -> Iterable[bytes | memoryview]:
+        """The bytes that make the schema: its elements, and what Arrow says of them."""
+        ...
+
     def chunk(self, group: int, leaf: int) -> bytes:
         """A ColumnChunk as a Thrift struct."""
         ...
@@ -156,3 +160,10 @@ class Footer(Protocol):
     def arrow_schema(self) -> memoryview | None:
         """The value of ``ARROW:schema``, base64, where there is one."""
         ...
+
+
+def one_by_one(footer: Footer) -> Iterator[bytes | memoryview]:
+    """See :meth:`Footer.described`: for a footer whose elements do not lie together."""
+    for element in range(footer.elements.count):
+        yield footer.element(element)
+    yield footer.arrow_schema() or b""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -78,6 +78,11 @@ class ThriftFooter:
         """A SchemaElement as a Thrift struct."""
         start, stop = self.layout.elements[element, :2].tolist()
         return bytes(self.data[start:stop])
+
+    def described(self) -> Iterable[bytes | memoryview]:
+        """The bytes of field 2, and what Arrow says of them."""
+        _, start, stop = self._fields[2]
+        return self.data[start:stop], self.arrow_schema() or b""
 
     def chunk(self, group: int, leaf: int) -> bytes:
         """A ColumnChunk as a Thrift struct."""

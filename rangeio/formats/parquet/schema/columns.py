@@ -10,11 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from rangeio.codecs import thrift
 from rangeio.errors import Corrupt, FormatError, Unsupported
 from rangeio.formats.parquet.footer.footer import Footer
 from rangeio.formats.parquet.footer.tree import Tree
-from rangeio.formats.parquet.leaf import Leaf, Order
 from rangeio.formats.parquet.schema.arrowschema import ArrowSchema, serialized
 from rangeio.formats.parquet.schema.surgery import Branch, Origin, Trunk, file_metadata, framed
 from rangeio.schema import Column, ColumnId, Schema
@@ -64,6 +62,11 @@ class Columns:
         encoded = self.footer.arrow_schema()
         arrow = None if encoded is None else ArrowSchema(encoded)
         return arrow if arrow is not None and len(arrow) == len(self.tree) else None
+
+    @property
+    def numbered(self) -> bool:
+        """Whether the writer gave every field a number, whatever its user said."""
+        return _NUMBERED.match(self.footer.created_by) is not None
 
     def schema(self) -> Schema:
         """The schema; a column of a type that Arrow refuses raises where it is made."""
@@ -180,23 +183,7 @@ class Columns:
         elements = self.tree.elements(top)
         if len(elements) == 1:
             return bool(self.footer.elements.repetition[elements.start] == 2)
-        leaf = index - self.tree.leaves(top).start
-        return _way(self.footer, self.tree, elements, leaf)[1][1] > 0
-
-    def leaf(self, index: int, top: int, column: Column) -> Leaf:
-        """A leaf by its ordinal, below a top-level field."""
-        elements = self.tree.elements(top)
-        if len(elements) == 1:
-            at, repetition = elements.start, int(self.footer.elements.repetition[elements.start])
-            path: tuple[str, ...] = (self.footer.name(at).decode(errors="replace"),)
-            levels = (int(repetition in (1, 2)), int(repetition == 2))
-        else:
-            leaf = index - self.tree.leaves(top).start
-            path, levels, at = _way(self.footer, self.tree, elements, leaf)
-        element, _ = thrift.read(self.footer.element(at))
-        order = self.footer.order(index)
-        known = Order(order) if order in Order._value2member_map_ else Order.ABSENT
-        return Leaf(index, path, column.type, element, *levels, known)
+        return self.trunk(top).repeated(index)
 
 
 def _read(metadata: bytes, count: int) -> list[pa.Field]:
@@ -248,31 +235,6 @@ def _shallow(tree: Tree, top: int) -> None:
             left.pop()
             if left:
                 left[-1] -= 1
-
-
-def _way(
-    footer: Footer, tree: Tree, elements: range, leaf: int
-) -> tuple[tuple[str, ...], tuple[int, int], int]:
-    """(path, levels, element) of the ``leaf``-th leaf of a top-level field."""
-    names: list[str] = []
-    repetitions: list[int] = []
-    left: list[int] = []  # children still to come of each group that is open
-    for at in elements:
-        names.append(footer.name(at).decode(errors="replace"))
-        repetitions.append(int(footer.elements.repetition[at]))
-        children = tree.children(at)
-        if not children:
-            if not leaf:
-                definition = sum(one in (1, 2) for one in repetitions)
-                return tuple(names), (definition, repetitions.count(2)), at
-            leaf -= 1
-        left.append(children)
-        while left and not left[-1]:
-            for one in (left, names, repetitions):
-                one.pop()
-            if left:
-                left[-1] -= 1
-    raise Corrupt("a column has fewer leaves than its elements say")
 
 
 def _column(field: pa.Field, own: ColumnId, declared: bool, leaves: Iterator[int]) -> Column:

@@ -15,12 +15,13 @@ import pyarrow.parquet as pq
 from rangeio.codecs import thrift
 from rangeio.formats.parquet.footer.footer import Part
 from rangeio.formats.parquet.footer.locate import ARROW_SCHEMA
+from rangeio.formats.parquet.leaf import Leaf, Order
 
 MAGIC = b"PAR1"
-_REPEATED, _LIST = 2, 3
+_OPTIONAL, _REPEATED, _LIST = 1, 2, 3
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Trunk:
     """A top-level field of a file, whole.
 
@@ -41,6 +42,48 @@ class Trunk:
         orders: list[int] = []
         self._walk(0, self.first, leaves, elements, orders, b"")
         return Branch(tuple(elements), tuple(orders))
+
+    def repeated(self, leaf: int) -> bool:
+        """Whether a leaf, or anything above it, is repeated."""
+        return any(one.integer(3) == _REPEATED for one in self._way(leaf))
+
+    def leaf(self, index: int, kind: pa.DataType) -> Leaf:
+        """A leaf by its ordinal in the file; ``kind``: the Arrow type it decodes to."""
+        way = self._way(index)
+        repetitions = [one.integer(3) for one in way]
+        order = self.orders[index - self.first]
+        return Leaf(
+            index,
+            tuple((one.binary(4) or b"").decode(errors="replace") for one in way),
+            kind,
+            way[-1],
+            sum(one in (_OPTIONAL, _REPEATED) for one in repetitions),
+            repetitions.count(_REPEATED),
+            Order(order) if order in Order._value2member_map_ else Order.ABSENT,
+        )
+
+    def _way(self, leaf: int) -> list[thrift.Struct]:
+        """The elements from the field down to a leaf."""
+        way = self._ways[leaf - self.first]
+        return [thrift.read(self.elements[at])[0] for at in way]
+
+    @cached_property
+    def _ways(self) -> list[tuple[int, ...]]:
+        """For every leaf, the elements down to it."""
+        found: list[tuple[int, ...]] = []
+        above: list[int] = []
+        left: list[int] = []  # children still to come of each group that is open
+        for at, children in enumerate(self.children):
+            above.append(at)
+            left.append(children)
+            if not children:
+                found.append(tuple(above))
+            while left and not left[-1]:
+                left.pop()
+                above.pop()
+                if left:
+                    left[-1] -= 1
+        return found
 
     def _walk(
         self,
@@ -94,6 +137,11 @@ class Origin:
     groups: tuple[tuple[Part, ...], ...]
     group_rows: tuple[int, ...]
     small: bytes | None = None
+
+    def __getstate__(self) -> dict[str, object]:
+        """Without the footer: what travels is as small as what was asked for."""
+        kept = {k: v for k, v in self.__dict__.items() if k != "whole"}
+        return kept | {"small": None}
 
     @cached_property
     def whole(self) -> pq.FileMetaData | None:
