@@ -10,6 +10,7 @@ from functools import cached_property
 import pyarrow as pa
 
 from rangeio.errors import RequestError
+from rangeio.literal import is_binary
 
 UNIQUE_ID, DEFAULT = b"unique_id", b"default"
 """Keys of an Arrow field's metadata: its unique_id, and its value in files that lack it."""
@@ -35,7 +36,8 @@ class Declared:
     @classmethod
     def of(cls, schema: object) -> Declared:
         """From ``{unique_id: name}``, or from an Arrow schema: a field's id is in its metadata
-        under ``unique_id``, else it is its position. Raises RequestError."""
+        under ``unique_id``, else it is its position. Raises RequestError, also for a ``default``
+        that is no value of its field's type, whether or not a file lacks the column."""
         if isinstance(schema, Declared):
             return schema
         if isinstance(schema, Mapping):
@@ -43,6 +45,8 @@ class Declared:
         else:
             fields = _arrow(schema)
             columns = tuple(Named(_id(f, i), f.name, f) for i, f in enumerate(fields))
+            for field in fields:
+                default_of(field)
         _once("unique_id", [one.unique_id for one in columns])
         _once("name", [one.name for one in columns])
         return cls(columns)
@@ -51,6 +55,26 @@ class Declared:
     def positions(self) -> Mapping[str, int]:
         """Where each name is."""
         return {one.name: i for i, one in enumerate(self.columns)}
+
+
+def default_of(field: pa.Field) -> pa.Scalar:
+    """The value of a field in files that lack it: null without a ``default`` in its metadata.
+
+    That is text, read as Arrow casts text; of bytes it is the bytes themselves. Raises RequestError
+    where it is no value of the type.
+    """
+    text = (field.metadata or {}).get(DEFAULT)
+    if text is None:
+        return pa.scalar(None, field.type)
+    try:
+        if is_binary(field.type):
+            return pa.scalar(text, field.type)
+        return pa.scalar(text.decode(), pa.string()).cast(field.type)
+    except (ValueError, pa.ArrowException):
+        word = text.decode(errors="backslashreplace")
+        raise RequestError(
+            f"schema=: the default {word!r} of {field.name!r} is no {field.type}"
+        ) from None
 
 
 def _once(what: str, found: Sequence[object]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
+from typing import TypeAlias
 
 from rangeio.cli.legible import clean, shown
 from rangeio.cli.source import Commands, add_json, add_source, opened
@@ -26,6 +27,9 @@ _HEADINGS = (
     Heading("encodings"),
 )
 _BOUNDS = (Heading("min"), Heading("max"), Heading("nulls", right=True))
+_UNKNOWN = "-"
+
+Paged: TypeAlias = Mapping[ColumnId, Sequence[PageInfo]]
 
 
 def add(commands: Commands) -> None:
@@ -59,15 +63,23 @@ def run(asked: argparse.Namespace) -> int:
 
 
 def _found(file: File, fields: Sequence[Column]) -> list[dict[str, object]]:
-    pages = pages_of(file, fields)
+    pages = _by_column(pages_of(file, fields))
     return [_described(file, column, pages) for field in fields for column in field.walk()]
 
 
-def _described(
-    file: File, column: Column, pages: Mapping[ColumnId, Sequence[PageInfo]]
-) -> dict[str, object]:
+def _by_column(pages: Mapping[ColumnId, Sequence[PageInfo]]) -> Paged:
+    """Every page with the column that it belongs to, which may lie below that whose metadata
+    names it."""
+    found: dict[ColumnId, list[PageInfo]] = {column: [] for column in pages}
+    for page in (one for own in pages.values() for one in own):
+        found.setdefault(page.column, []).append(page)
+    return found
+
+
+def _described(file: File, column: Column, pages: Paged) -> dict[str, object]:
     below = [page for one in column.walk() for page in pages.get(one.id, ())]
     statistics = ColumnReader(file, column).statistics
+    told = not _untold(column, pages)
     return {
         "unique_id": column.unique_id,
         "id_declared": column.id_declared,
@@ -75,11 +87,24 @@ def _described(
         "type": str(column.type),
         "nullable": column.nullable,
         "leaf": not column.children,
-        "pages": len(below),
-        "bytes": sum(page.size for page in below),
+        "pages": _sum([page.count for page in below]) if told else None,
+        "bytes": _sum([page.size for page in below]) if told else None,
         "encodings": list(dict.fromkeys(page.encoding for page in below)),
         "statistics": None if statistics is None else _bounds(statistics),
     }
+
+
+def _untold(column: Column, pages: Paged) -> bool:
+    """Whether the pages of a column are only known with those of one above it."""
+    if any(one.id in pages for one in column.walk()):
+        return False
+    above = (ColumnId(column.unique_id, column.path[:k]) for k in range(1, len(column.path)))
+    return any(one in pages for one in above)
+
+
+def _sum(figures: Sequence[int]) -> int | None:
+    """None where one is negative, which is not known."""
+    return None if any(one < 0 for one in figures) else sum(figures)
 
 
 def _bounds(known: Statistics) -> dict[str, object]:
@@ -99,14 +124,14 @@ def _say(found: Sequence[Mapping[str, object]]) -> None:
 def _cells(one: Mapping[str, object], bounded: bool) -> list[str]:
     path, total, encodings, known = (one[n] for n in ("path", "bytes", "encodings", "statistics"))
     assert isinstance(path, list)
-    assert isinstance(total, int)
+    assert total is None or isinstance(total, int)
     assert isinstance(encodings, list)
     cells = [
         str(one["unique_id"]),
         clean(".".join(path)),
         clean(str(one["type"])),
-        str(one["pages"]),
-        size(total),
+        _UNKNOWN if one["pages"] is None else str(one["pages"]),
+        _UNKNOWN if total is None else size(total),
         clean(", ".join(encodings)),
     ]
     if bounded:

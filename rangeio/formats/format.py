@@ -65,13 +65,15 @@ class PageInfo:
     """One page, for people.
 
     column: the physical column it belongs to. rows: top-level rows ``start..stop`` (of a child of
-    a list, items, where only they are known). size: bytes in the file. encoding: in words.
+    a list, items, where only they are known). size: bytes in the file, -1 where that is not known.
+    encoding: in words. count: how many pages it stands for, -1 where only an index tells.
     """
 
     column: ColumnId
     rows: tuple[int, int]
     size: int
     encoding: str
+    count: int = 1
 
 
 class Table(Protocol):

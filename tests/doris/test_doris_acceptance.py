@@ -113,7 +113,7 @@ def test_a_variant_without_paths_is_a_variant(tmp_path, version, texts):
 
 def test_a_key_of_json_that_is_no_text_is_refused(tmp_path):
     table = pa.table({"v": ["{}", '{"\\ud800": 1}']})
-    with pytest.raises(RequestError, match="row 1 of 'v': a path of JSON cannot be kept"):
+    with pytest.raises(RequestError, match="row 1 of 'v': a text of JSON cannot be kept"):
         rangeio.write(table, tmp_path / "t.dat", format="doris", variant="v")
 
 

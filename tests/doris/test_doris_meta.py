@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pyarrow as pa
 import pytest
+from doris_parts import Segment, made
 
 from rangeio.errors import Corrupt, Unsupported
 from rangeio.formats.doris.columns import top
@@ -53,7 +55,7 @@ def test_a_scalar():
 )
 def test_nested(kind, nullable, children, offsets, nulls):
     made = message(kind, is_nullable=nullable)
-    made.children_columns.extend([message() for _ in range(children)])
+    made.children_columns.extend([message(FieldType.TINYINT) for _ in range(children)])
     node = parsed(made).node
     assert (node.offsets, node.nulls) == (offsets, nulls)
     assert node.fields == len(top(parsed(made)).children)
@@ -127,3 +129,15 @@ def test_types_without_values_are_refused_when_they_are_looked_at():
         top(parsed(message(FieldType.NONE)))
     with pytest.raises(Corrupt, match="'c'"):
         top(parsed(message(FieldType.DECIMAL64, precision=40)))
+
+
+@pytest.mark.parametrize("kind", [FieldType.BOOL, FieldType.INT, FieldType.STRING])
+def test_nulls_of_another_type_are_corrupt(kind):
+    """They are read as bytes, and nothing protects the metadata that says so."""
+    table = pa.table({"l": [[1], None]})
+    meta = Segment(made(table)).metas[0]
+    assert meta.children_columns[2].type == FieldType.TINYINT
+    meta.children_columns[2].type = kind
+    raw = memoryview(meta.SerializeToString())
+    with pytest.raises(Corrupt, match=f"'l': .* ARRAY whose nulls are of type {kind.name}"):
+        meta_of(ColumnId(0, ("l",)), 0, raw, 0, 1 << 30)

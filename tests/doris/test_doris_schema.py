@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import re
+from decimal import Decimal
 
 import pyarrow as pa
 import pytest
@@ -11,7 +12,7 @@ from doris_tables import made, table, wide
 
 import rangeio
 from rangeio.declared import Declared
-from rangeio.errors import Corrupt, NoSuchColumn, RequestError
+from rangeio.errors import NoSuchColumn, RequestError
 from rangeio.schema import Schema
 from rangeio.sought import WHOLE, Sought
 
@@ -88,13 +89,46 @@ def test_a_column_that_the_segment_lacks(version):
         assert file.read()["gone"].null_count == 8
 
 
-def test_a_default_that_is_no_value():
-    field = pa.field("new", pa.int64(), metadata={b"unique_id": b"9", b"default": b"soon"})
-    with (
-        rangeio.open(made(wide(1)), schema=pa.schema([field])) as file,
-        pytest.raises(Corrupt, match="soon"),
-    ):
-        file.read()
+@pytest.mark.parametrize(
+    ("kind", "text", "shown"),
+    [
+        (pa.int64(), b"soon", "soon"),
+        (pa.int8(), b"300", "300"),
+        (pa.date32(), b"2020-02-30", "2020-02-30"),
+        (pa.decimal128(3, 1), b"1.55", "1.55"),
+        (pa.string(), b"\xff", r"\\xff"),
+        (pa.binary(4), b"abc", "abc"),
+        (pa.list_(pa.int8()), b"[]", "[]"),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("unique_id", [b"0", b"9"], ids=["there", "not there"])
+def test_a_default_that_is_no_value(kind, text, shown, unique_id):
+    """The caller's mistake, and none of the file: told before anything is read."""
+    field = pa.field("new", kind, metadata={b"unique_id": unique_id, b"default": text})
+    with pytest.raises(RequestError) as caught:
+        rangeio.open(made(wide(1)), schema=pa.schema([field]))
+    assert caught.value.reason == f"schema=: the default '{shown}' of 'new' is no {kind}"
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "value"),
+    [
+        (pa.binary(4), b"\xff\0ab", b"\xff\0ab"),
+        (pa.binary_view(), b"\xff", b"\xff"),
+        (pa.string_view(), "é".encode(), "é"),
+        (pa.dictionary(pa.int8(), pa.string()), b"x", "x"),
+        (pa.decimal256(39, 0), str(-(2**127)).encode(), Decimal(-(2**127))),
+        (pa.bool_(), b"true", True),
+    ],
+    ids=repr,
+)
+def test_defaults_of_many_types(kind, text, value):
+    field = pa.field("new", kind, metadata={b"unique_id": b"9", b"default": text})
+    with rangeio.open(made(wide(1)), schema=pa.schema([field])) as file:
+        found = pickle.loads(pickle.dumps(file)).read(rows=[1, 2])["new"]
+        assert found.type == kind
+        assert found.to_pylist() == [value, value]
 
 
 def test_a_dropped_and_readded_name_never_mixes():

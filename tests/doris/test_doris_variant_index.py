@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import replace
 
 import pyarrow as pa
 import pytest
+from doris_parts import NO_ID, Segment
 from doris_tables import documents, in_memory, made
 
 import rangeio
 from rangeio.errors import Corrupt, NoSuchColumn, RequestError
 from rangeio.formats.doris.messages import MESSAGES
 from rangeio.formats.doris.page import crc32c
+from rangeio.formats.doris.writing.variant import sub_path
+from rangeio.transport.profile import PROFILES
 
 VERSIONS = pytest.mark.parametrize("version", [2, 3])
 NAMES = {0: "id", 1: "v"}
@@ -147,13 +151,93 @@ def test_a_variant_of_nothing_but_what_has_no_column(version):
         assert names | set(row) == {"a", "b"}
 
 
+def least(file: rangeio.File) -> int:
+    """Bytes of column metadata that were read."""
+    made_ = (get for get in file.trace if not (get.cached or get.joined))
+    return sum(get.size for get in made_ if get.why == "doris.column_meta")
+
+
+@pytest.mark.parametrize("how", ["read", "column", "pages"])
+def test_one_path_reads_no_metadata_but_its_own(how):
+    profile = replace(PROFILES["s3"], tail=64 << 10, small_file=0)
+    data = made(many(5000), variant=["v"])
+    with rangeio.open(data, schema=NAMES, session=rangeio.Session(profile=profile)) as file:
+        if how == "read":
+            assert file.read(["v.k01234.x"]).to_pylist() == [{"v": {"k01234": {"x": 1234}}}] * 2
+        else:
+            column = file.column("v.k01234.x")
+            assert column.type == pa.int64()
+            assert how == "column" or len(column.pages) == 1
+        directory = file._handle.table.footer.directory
+        own = directory.at(2 + 1234)
+        assert least(file) == own.size < 300
+
+
+# ---- paths of which older writers kept metadata in the root --------------------------------------
+
+
+def with_sparse(version: int, stored: bool) -> bytes:
+    """A segment whose root has the metadata of ``x.name`` in field 17, with pages or without."""
+    data = made(
+        documents(9).append_column("n", pa.array([None, *"abcdefgh"])),
+        version=version,
+        variant=["v"],
+    )
+    segment = Segment(data)
+    (own,) = (one for one in segment.metas if one.unique_id == 2)
+    kept = [one for one in segment.metas if one.unique_id != 2]
+    own.column_path_info.CopyFrom(sub_path("v", "x.name", 1))
+    if not stored:
+        del own.indexes[:]
+        own.ClearField("dict_page")
+    kept[1].sparse_columns.append(own)
+    footer, pages = segment.footer, data[: segment.footer_at]
+    del footer.columns[:], footer.column_meta_entries[:]
+    if version == 2:
+        footer.columns.extend(kept)
+        return ended(pages, footer)
+    footer.col_meta_region_start = len(pages)
+    raws = [one.SerializeToString() for one in kept]
+    for one, raw in zip(kept, raws, strict=True):
+        number = -1 if one.unique_id == NO_ID else one.unique_id
+        footer.column_meta_entries.add(unique_id=number, length=len(raw))
+    return ended(pages + b"".join(raws), footer)
+
+
+def ended(pages: bytes, footer) -> bytes:
+    own = footer.SerializeToString()
+    sums = len(own).to_bytes(4, "little") + crc32c(own).to_bytes(4, "little")
+    return pages + own + sums + b"D0R1"
+
+
+@VERSIONS
+def test_paths_that_the_root_has_pages_of(version):
+    every = ["a", "a.b", "tags", "user.age", "user.name", "x.name"]
+    with rangeio.open(with_sparse(version, stored=True), schema=NAMES) as file:
+        assert file.column("v").paths() == every
+        assert file.column("v").paths("x") == ["x.name"]
+        rows = file.read("v")["v"].to_pylist()
+        assert [row["x"] for row in rows] == [{"name": one} for one in [None, *"abcdefgh"]]
+        assert rows[3]["user"] == {"age": 3, "name": "n3"}
+        assert file.read("v.x.name", rows=[1])["v"].to_pylist() == [{"x": {"name": "a"}}]
+        assert file.read("v.user.age", rows=[1])["v"].to_pylist() == [{"user": {"age": 1}}]
+
+
+@VERSIONS
+def test_paths_whose_values_lie_in_the_root(version):
+    with rangeio.open(with_sparse(version, stored=False), schema=NAMES) as file:
+        assert file.column("v").paths("x.") == ["x.name"]
+        (row,) = file.read("v", rows=[1])["v"].to_pylist()
+        assert set(row) == {"", "a", "tags", "user"}
+        with pytest.raises(NoSuchColumn):
+            file.read("v.x.name")
+
+
 def resealed(data: bytes, change) -> bytes:
     size = int.from_bytes(data[-12:-8], "little")
     footer = MESSAGES.SegmentFooter.FromString(data[-12 - size : -12])
     change(footer)
-    own = footer.SerializeToString()
-    sums = len(own).to_bytes(4, "little") + crc32c(own).to_bytes(4, "little")
-    return data[: -12 - size] + own + sums + data[-4:]
+    return ended(data[: -12 - size], footer)
 
 
 def test_an_older_name_of_the_index():

@@ -113,6 +113,11 @@ def test_a_struct_becomes_a_column_for_every_leaf():
     [
         ([1, 2.5], "DOUBLE", [1.0, 2.5]),
         ([1, "x", True, None, [1]], "STRING", ["1", "x", "true", None, "[1]"]),
+        ([(1 << 53) + 1, 1], "BIGINT", [(1 << 53) + 1, 1]),
+        ([0.5, (1 << 53) + 1], "STRING", ["0.5", str((1 << 53) + 1)]),
+        ([1 << 53, 0.5], "DOUBLE", [2.0**53, 0.5]),
+        ([[-(1 << 63) + 1], [0.5]], "ARRAY", [[str(-(1 << 63) + 1)], ["0.5"]]),
+        ([1 << 200, 0.5, -(1 << 127)], "STRING", [str(1 << 200), "0.5", str(-(1 << 127))]),
         ([1 << 63, 1], "STRING", [str(1 << 63), "1"]),
         ([-(1 << 63), (1 << 63) - 1], "BIGINT", [-(1 << 63), (1 << 63) - 1]),
         ([[1], [2.5], []], "ARRAY", [[1.0], [2.5], []]),
@@ -120,6 +125,9 @@ def test_a_struct_becomes_a_column_for_every_leaf():
         ([[[1]], [[]], []], "ARRAY", [[[1]], [[]], []]),
         ([[], []], "ARRAY", [[], []]),
         ([True, 1], "STRING", ["true", "1"]),
+        ([["x", 1], 5], "STRING", ['["x", 1]', "5"]),
+        ([[1, 2.5], "x"], "STRING", ["[1, 2.5]", "x"]),
+        ([[0.5, 1], [(1 << 53) + 1]], "ARRAY", [["0.5", "1"], [str((1 << 53) + 1)]]),
     ],
 )
 @pytest.mark.parametrize("together", [True, False])
@@ -147,6 +155,11 @@ def test_values_and_objects_of_one_name_are_two_paths():
         ('{"a.b": 1, "a": {"b": 2}}', "two values of one object have the path 'a.b'"),
         ('{"": 1}', "a key of an object is empty"),
         ('{"a": "\\ud800"}', "cannot be kept"),
+        ('{"a": 1e400}', "the number 1e400 is larger than every double"),
+        ('{"a": {"b": ["x", -1.5E+999]}}', "the number -1.5E\\+999 is larger than every double"),
+        ('{"a": ' + "9" * 5000 + "}", "the number 9{40}... has 5,000 digits"),
+        ('{"\\uDFFF": 1}', "cannot be kept"),
+        ('{"a": "\\ud83d\\ude00"}', None),
         ('{"a":' * 5000 + "1" + "}" * 5000, "it is no JSON"),
         ("null", None),
     ],
@@ -157,9 +170,27 @@ def test_text_that_is_no_object(text, reason):
         return
     with pytest.raises(RequestError, match=reason):
         of_texts(["{}", text])
-    if "kept" not in reason:
-        with pytest.raises(RequestError, match="row 1 of 'v'"):
-            of_texts(["{}", text])
+    with pytest.raises(RequestError, match="row 1 of 'v'"):
+        of_texts(["{}", text])
+
+
+@pytest.mark.parametrize("most", [0, 1])
+def test_numbers_at_the_ends_of_doubles(most):
+    """Also of a path that others make text, or that has no column of its own."""
+    texts = ['{"b": 1.7976931348623157e308, "a": -5e-324}', '{"b": "x"}', '{"c": 1, "b": -0.0}']
+    segment = of_texts(texts, variant_max_subcolumns=most)
+    assert values(segment)["b"] == ["1.7976931348623157e+308", "x", "-0.0"]
+    for text in ('{"b": 1e309}', '{"a": -1e309}'):
+        with pytest.raises(RequestError, match="row 3 of 'v': the number"):
+            of_texts([*texts, text], variant_max_subcolumns=most)
+
+
+def test_infinity_in_a_struct_is_no_text():
+    """A column of doubles holds it; JSON does not."""
+    rows = pa.array([{"a": float("inf")}, {"a": 1.0}])
+    assert values(Segment(made(pa.table({"v": rows}), variant="v")))["a"] == [float("inf"), 1.0]
+    mixed = pa.table({"v": pa.array([{"a": [[float("inf")]]}])})
+    assert made(mixed, variant="v")
 
 
 def test_columns_that_are_no_variants():

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from rangeio.errors import Corrupt
 from rangeio.formats.doris.branches import NULLS
-from rangeio.formats.doris.columns import Absent, default
+from rangeio.formats.doris.columns import Absent
 from rangeio.formats.doris.decoding import Decoded, null_mask, struct_of
 from rangeio.formats.doris.planning import SEVERAL
 from rangeio.picking import sliced
@@ -21,7 +21,7 @@ Pieces = Mapping[ColumnId, Sequence[Piece]]
 def assembled(field: Column, rows: Rows, leaves: Pieces) -> pa.ChunkedArray:
     """The rows of a top-level field, in order."""
     if isinstance(field.payload, Absent):
-        return _absent(field, rows.count)
+        return _absent(field.payload.value, rows.count)
     if not pa.types.is_struct(field.type):
         return _branch(field.id, field.type, rows, leaves)
     nulls = ColumnId(field.unique_id, (*field.path, NULLS))
@@ -42,11 +42,10 @@ def _structs(field: Column, parts: Sequence[pa.ChunkedArray]) -> Iterable[pa.Arr
         yield struct_of(field, batch.columns[:count], nulls, batch.num_rows)
 
 
-def _absent(field: Column, count: int) -> pa.ChunkedArray:
+def _absent(value: pa.Scalar, count: int) -> pa.ChunkedArray:
     """The default, in every row."""
-    value = default(field)
-    made = pa.repeat(value, count) if value.is_valid else pa.nulls(count, field.type)
-    return pa.chunked_array([made], field.type)
+    made = pa.repeat(value, count) if value.is_valid else pa.nulls(count, value.type)
+    return pa.chunked_array([made], value.type)
 
 
 def _branch(column: ColumnId, kind: pa.DataType, rows: Rows, leaves: Pieces) -> pa.ChunkedArray:

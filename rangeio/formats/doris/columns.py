@@ -8,8 +8,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from rangeio.declared import UNIQUE_ID
-from rangeio.errors import Corrupt, FormatError
+from rangeio.declared import UNIQUE_ID, default_of
+from rangeio.errors import FormatError
 from rangeio.formats.doris import types
 from rangeio.formats.doris.meta import DorisMeta, Node
 from rangeio.formats.doris.paths import extra
@@ -39,9 +39,9 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Absent:
-    """A column that the segment lacks. text: the default that was declared."""
+    """A column that the segment lacks. value: of every row, the default that was declared."""
 
-    text: bytes | None
+    value: pa.Scalar
 
 
 def stub(column: ColumnId, position: int) -> Column:
@@ -69,7 +69,7 @@ def nested(node: Node, column: ColumnId, place: Place) -> Column:
             nested(
                 node.children[i], ColumnId(column.unique_id, (*column.path, name)), place.below(i)
             )
-            for i, name in enumerate(_names(node))
+            for i, name in enumerate(field_names(node))
         )
         metadata = types.metadata(node.type, node.precision, node.frac, node.length)
         kind = _kind(node, children)
@@ -78,7 +78,8 @@ def nested(node: Node, column: ColumnId, place: Place) -> Column:
     return Column(column, kind, node.nullable, True, children, metadata, place)
 
 
-def _names(node: Node) -> Sequence[str]:
+def field_names(node: Node) -> Sequence[str]:
+    """The names of the children that hold data, which come first."""
     if node.type == FieldType.ARRAY:
         return ("item",)
     if node.type == FieldType.MAP:
@@ -102,26 +103,11 @@ def _kind(node: Node, children: Sequence[Column]) -> pa.DataType:
 
 def absent(column: ColumnId, field: pa.Field | None) -> Column:
     """A column that was declared and is not there: null, or the default that was declared."""
-    kind = pa.null() if field is None else field.type
     metadata: Mapping[bytes, bytes] = (field.metadata if field is not None else None) or {}
-    text = metadata.get(b"default")
-    nullable = field is None or field.nullable or text is None
     own = {k: v for k, v in metadata.items() if k != UNIQUE_ID} | identified(column)
-    return Column(column, kind, nullable, True, (), own, Absent(text))
-
-
-def default(column: Column) -> Any:
-    """The one value of an absent column, as an Arrow scalar."""
-    assert isinstance(column.payload, Absent)
-    text = column.payload.text
-    if text is None:
-        return pa.scalar(None, column.type)
-    try:
-        if pa.types.is_binary(column.type):
-            return pa.scalar(text, column.type)
-        return pa.scalar(text.decode(), pa.string()).cast(column.type)
-    except (ValueError, pa.ArrowException) as error:
-        raise Corrupt(f"the default {text!r} of {column.name!r} is no {column.type}") from error
+    value = pa.scalar(None, pa.null()) if field is None else default_of(field)
+    nullable = field is None or field.nullable or not value.is_valid
+    return Column(column, value.type, nullable, True, (), own, Absent(value))
 
 
 # ---- Variants ------------------------------------------------------------------------------------

@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 
 from rangeio.codecs.bounds import Offsets
-from rangeio.errors import Corrupt, Unsupported
-from rangeio.formats.doris.branches import Metas, nulls_of, place_of
+from rangeio.errors import Corrupt, FormatError, Unsupported
+from rangeio.formats.doris.branches import NULLS, Metas, nulls_of, place_of
 from rangeio.formats.doris.columns import Place
 from rangeio.formats.doris.encodings import Binary
 from rangeio.formats.doris.meta import Node
@@ -79,7 +79,12 @@ def _built(job: Job, column: Column, rows: Rows) -> Steps[Arrays]:
     if node.offsets >= 0:
         return [(yield from _listed(job, column, node, rows))]
     pages = yield from _pages(job, place_of(column), rows)
-    return arrays(pages, node, column.type, rows)
+    try:
+        return arrays(pages, node, column.type, rows)
+    except FormatError as error:
+        name = column.id.name.replace(NULLS, "nulls")
+        at = error.offset if error.offset is not None else pages[0].at.start
+        raise type(error)(f"{name!r}: {error.reason}", offset=at) from None
 
 
 def _single(job: Job, column: Column, rows: Rows) -> Steps[pa.Array]:

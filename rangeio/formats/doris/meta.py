@@ -15,6 +15,7 @@ from rangeio.schema import ColumnId
 
 LEAST_PAGE = 8
 _LEAST: dict[int, int] = {FieldType.ARRAY: 2, FieldType.MAP: 3, FieldType.STRUCT: 1}
+_BYTES = (FieldType.TINYINT, FieldType.UTINYINT)
 _FAR = 1 << 62
 _DEEPEST = 64  # Doris nests 9 deep; every level is a call here
 
@@ -63,6 +64,8 @@ class Node:
 
     rows: -1 where it is not said. ordinal: None where it has no page. size: compressed bytes, for
     people, -1 where it is not said. children: see :attr:`fields`, :attr:`offsets`, :attr:`nulls`.
+    A Variant's are columns that hold many of its paths, and columns of single ones; sparse: all
+    paths of which an older root has metadata, also those whose values lie in the root itself.
     path: of a Variant's sub-column, without the root's name.
     """
 
@@ -82,6 +85,7 @@ class Node:
     names: tuple[str, ...]
     path: str
     children: tuple[Node, ...]
+    sparse: tuple[str, ...] = ()
 
     @property
     def fields(self) -> int:
@@ -158,7 +162,8 @@ def _node(found: Any, limit: int, depth: int) -> Node:
         raise Corrupt(f"a column of {found.num_rows} rows")
     parts = {one.type: one for one in reversed(found.indexes)}
     ordinal = parts.get(IndexType.ORDINAL)
-    path = found.column_path_info if found.HasField("column_path_info") else None
+    sparse = found.sparse_columns if found.type == FieldType.VARIANT else ()
+    below = [*found.children_columns, *filter(_stored, sparse)]
     node = Node(
         type=found.type,
         encoding=found.encoding,
@@ -174,11 +179,24 @@ def _node(found: Any, limit: int, depth: int) -> Node:
         zones=_zones(parts.get(IndexType.ZONE_MAP), limit),
         blooms=_blooms(parts.get(IndexType.BLOOM_FILTER), limit),
         names=tuple(found.children_column_names),
-        path="" if path is None else relative(path),
-        children=tuple(_node(child, limit, depth - 1) for child in found.children_columns),
+        path=_path(found),
+        children=tuple(_node(child, limit, depth - 1) for child in below),
+        sparse=tuple(filter(None, map(_path, sparse))),
     )
     _complete(node)
     return node
+
+
+def _path(found: Any) -> str:
+    return relative(found.column_path_info) if found.HasField("column_path_info") else ""
+
+
+def _stored(found: Any) -> bool:
+    """Whether a column has pages, at least below it."""
+    return bool(found.children_columns) or any(
+        one.type == IndexType.ORDINAL and one.ordinal_index.root_page.root_page.size
+        for one in found.indexes
+    )
 
 
 def _complete(node: Node) -> None:
@@ -191,6 +209,9 @@ def _complete(node: Node) -> None:
         raise Corrupt(f"a column of type {kind} with {len(node.children)} children")
     if node.rows < 0 and node.type != FieldType.STRUCT and node.children[node.offsets].rows < 0:
         raise Corrupt(f"a column of type {kind} that does not say how many rows it has")
+    if node.nulls >= 0 and node.children[node.nulls].type not in _BYTES:
+        own = worded(FieldType, node.children[node.nulls].type)
+        raise Corrupt(f"a column of type {kind} whose nulls are of type {own}")
 
 
 def _zones(found: Any, limit: int) -> Zones | None:

@@ -44,12 +44,28 @@ def _spread(offsets: Offsets, valid: npt.NDArray[np.bool_]) -> Offsets:
 
 
 def _validate(array: pa.Array, kind: pa.DataType) -> None:
+    wrong = _no_text(array, kind)
+    if wrong:
+        raise Corrupt(f"text that is not UTF-8: {wrong}")
+
+
+def check_text(array: pa.Array) -> None:
+    """Raise RequestError where an array of text, other than a view, has bytes that are none: Arrow
+    does not look at them, and what is written so could not be read."""
+    wrong = _no_text(array, array.type)
+    if wrong:
+        raise RequestError(f"text that is not UTF-8: {wrong}")
+
+
+def _no_text(array: pa.Array, kind: pa.DataType) -> str:
+    """What is wrong with an array of text; "" where nothing is, and of others."""
     if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
-        return
+        return ""
     try:
         array.validate(full=True)
     except pa.ArrowInvalid as error:
-        raise Corrupt(f"text that is not UTF-8: {error}") from None
+        return str(error)
+    return ""
 
 
 def unpadded(values: Binary) -> Binary:

@@ -11,7 +11,7 @@ from rangeio.formats.doris.columns import absent, stub, top, variant
 from rangeio.formats.doris.footer import Footer
 from rangeio.formats.doris.meta import DorisMeta, meta_of
 from rangeio.formats.doris.names import Naming
-from rangeio.formats.doris.paths import SubColumns
+from rangeio.formats.doris.paths import SubColumns, extra
 from rangeio.formats.doris.variant import Variants
 from rangeio.formats.doris.words import FieldType
 from rangeio.formats.format import Stale
@@ -73,13 +73,21 @@ class DorisTable:
         """The paths of a Variant's sub-columns that begin so, of which a root may have none.
         RequestError of another column."""
         column = self.id_of(number)
+        own: list[Steps[list[str]]] = [self._sparse(number)]
         if column.unique_id in self.variants.roots:
-            return (yield from self.variants.prefixed(column.unique_id, prefix))
-        position = int(self.naming.positions[number])
+            own.append(self.variants.prefixed(column.unique_id, prefix))
+        sparse, *others = yield from together(own, "doris.variant_keys")
+        found = {path for path in sparse if path.startswith(prefix) and not extra(path)}
+        return sorted(found.union(*others), key=lambda path: path.encode(errors="replace"))
+
+    def _sparse(self, number: int) -> Steps[list[str]]:
+        """The paths that a Variant's root names itself, as older writers had them."""
+        column, position = self.id_of(number), int(self.naming.positions[number])
         data = yield from need(self.footer.directory.at(position), "doris.column_meta")
-        if self.parsed(column, position, data).node.type != FieldType.VARIANT:
+        node = self.parsed(column, position, data).node
+        if node.type != FieldType.VARIANT:
             raise RequestError(f"{column.name!r} has a fixed structure: its schema tells")
-        return []
+        return list(node.sparse)
 
     # ---- what a request needs to know ----
 

@@ -131,6 +131,7 @@ def from_arrow(array: pa.Array, declared: Declared) -> tuple[Values, Nulls | Non
         array = array.drop_null()
     if size_of(declared.field):
         return Fixed(_fixed_from_arrow(array, declared)), nulls
+    strings.check_text(array)
     values = strings.from_binary(array)
     if declared.field == _F.CHAR:
         values = strings.padded(values, declared.length)
@@ -148,8 +149,9 @@ def _plain(array: pa.Array) -> pa.Array:
             array = array.dictionary_decode()
         else:
             array = pc.run_end_decode(array)
-    views = array.type in (pa.string_view(), pa.binary_view())
-    return array.cast(pa.large_binary()) if views else array
+    if array.type == pa.string_view():
+        return array.cast(pa.large_string())
+    return array.cast(pa.large_binary()) if array.type == pa.binary_view() else array
 
 
 def _fixed_from_arrow(array: pa.Array, declared: Declared) -> Bytes:

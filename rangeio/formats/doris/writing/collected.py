@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,10 +12,35 @@ import pyarrow as pa
 
 from rangeio.codecs.bounds import Offsets
 from rangeio.errors import RequestError
-from rangeio.formats.doris.writing.jsontext import array_of, common, kind_of, paths
+from rangeio.formats.doris.writing.jsontext import array_of, as_is, common, kind_of, paths
 
 LOOSE = 1 << 18
 """Values that are held as objects before they become arrays."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Some values of a path. values: of their kind, or, where that changes one, each as JSON: other
+    values may yet make text of all, which must not depend on where chunks end."""
+
+    kind: str
+    values: pa.Array
+    as_json: bool
+
+    @classmethod
+    def of(cls, values: Sequence[Any]) -> Chunk:
+        """The chunk of these values."""
+        kind = common(map(kind_of, values))
+        if all(as_is(one, kind) for one in values):
+            return cls(kind, array_of(values, kind), as_json=False)
+        texts = [json.dumps(one, ensure_ascii=False) for one in values]
+        return cls(kind, pa.array(texts, pa.string()), as_json=True)
+
+    def fitted(self, kind: str) -> pa.Array:
+        """The values as those of a kind that holds them."""
+        if self.as_json:
+            return array_of([json.loads(one) for one in self.values.to_pylist()], kind)
+        return self.values if kind == self.kind else array_of(self.values.to_pylist(), kind)
 
 
 class Path:
@@ -22,7 +49,7 @@ class Path:
     def __init__(self) -> None:
         self.count = 0
         self._rows: list[Offsets] = []
-        self._chunks: list[tuple[str, pa.Array]] = []
+        self._chunks: list[Chunk] = []
         self._loose_rows: list[int] = []
         self._loose: list[Any] = []
 
@@ -35,22 +62,19 @@ class Path:
     def pack(self) -> None:
         """Make an array of what is held as objects."""
         if self._loose:
-            kind = common(map(kind_of, self._loose))
-            self._chunks.append((kind, array_of(self._loose, kind)))
+            self._chunks.append(Chunk.of(self._loose))
             self._rows.append(np.array(self._loose_rows, np.int64))
             self._loose, self._loose_rows = [], []
 
     def kind(self) -> str:
         """The kind of all values."""
         self.pack()
-        return common([kind for kind, _ in self._chunks])
+        return common([one.kind for one in self._chunks])
 
     def values(self) -> tuple[Offsets, pa.Array]:
         """The rows that have a value, and all values as one array; they are let go."""
         kind = self.kind()
-        chunks = [
-            one if own == kind else array_of(one.to_pylist(), kind) for own, one in self._chunks
-        ]
+        chunks = [one.fitted(kind) for one in self._chunks]
         rows = np.concatenate(self._rows)
         self._chunks, self._rows = [], []
         return rows, pa.concat_arrays(chunks)

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from rangeio.errors import RequestError
 from rangeio.formats.doris.types import Declared
 from rangeio.formats.doris.words import Compression
 from rangeio.formats.doris.writing.choice import Chosen
@@ -81,6 +82,15 @@ class ColumnWriter(Protocol):
     def meta(self) -> Any:
         """The ColumnMeta, once all of it is written."""
         ...
+
+
+def listed(array: pa.Array, name: str) -> list[Any]:
+    """The values as Python has them; RequestError names the column whose text is not UTF-8."""
+    try:
+        found: list[Any] = array.to_pylist()
+    except UnicodeDecodeError as error:
+        raise RequestError(f"{name!r}: text that is not UTF-8: {error}") from None
+    return found
 
 
 def null_mask(array: pa.Array) -> Mask:

@@ -53,7 +53,7 @@ class Leaf:
 
     def append(self, array: pa.Array, absent: Mask | None = None) -> None:
         """Append rows; RequestError for a null where the column has none."""
-        values, nulls = from_arrow(array, self.about.declared)
+        values, nulls = self._dense(array)
         if nulls is not None and not self.about.nullable:
             if absent is None or (nulls & ~absent).any():
                 raise RequestError(f"{self.about.name!r} is not nullable, and has a null")
@@ -66,9 +66,16 @@ class Leaf:
 
     def append_at(self, array: pa.Array, at: Offsets, rows: int) -> None:
         """Append ``rows`` rows, NULL but for those ``at``, which have the values of ``array``."""
-        values, nulls = from_arrow(array, self.about.declared)
+        values, nulls = self._dense(array)
         assert nulls is None
         self._add(values, at, rows)
+
+    def _dense(self, array: pa.Array) -> tuple[Values, Mask | None]:
+        """The values and NULLs; errors name the column."""
+        try:
+            return from_arrow(array, self.about.declared)
+        except RequestError as error:
+            raise RequestError(f"{self.about.name!r}: {error.reason}") from None
 
     def _add(self, values: Values, at: Offsets, rows: int) -> None:
         numbers = at + self.rows

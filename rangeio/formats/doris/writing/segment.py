@@ -63,10 +63,11 @@ class DorisEncoder:
         self._rows += table.num_rows
         if self._rows > MOST_ROWS:
             raise RequestError(f"a segment holds at most {MOST_ROWS:,} rows")
-        self._short_key.append(table)
         for k, column in enumerate(self._columns):
             for array in _pieces(table.column(k)):
                 column.append(array)
+        # After the columns, whose errors have their names.
+        self._short_key.append(table)
 
     def finish(self) -> None:
         """Write the file."""

@@ -112,6 +112,9 @@ class ShortKey:
         return outlet.write(page)
 
     def _column(self, table: pa.Table, part: KeyPart, firsts: Any) -> KeyColumn:
-        array = table.column(part.position).take(pa.array(firsts)).combine_chunks()
+        column = table.column(part.position)
+        if column.type == pa.string_view():  # of which Arrow takes no rows
+            column = column.cast(pa.large_string())
+        array = column.take(pa.array(firsts)).combine_chunks()
         values, nulls = from_arrow(array, part.declared)
         return KeyColumn(part.declared.field, values, nulls, part.size)

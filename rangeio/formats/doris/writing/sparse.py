@@ -18,7 +18,14 @@ from rangeio.codecs.bounds import Offsets
 from rangeio.formats.doris.types import Declared
 from rangeio.formats.doris.words import FieldType
 from rangeio.formats.doris.writing.collected import Path
-from rangeio.formats.doris.writing.column import About, Mask, Setup, Wanted, null_mask
+from rangeio.formats.doris.writing.column import (
+    About,
+    Mask,
+    Setup,
+    Wanted,
+    listed,
+    null_mask,
+)
 from rangeio.formats.doris.writing.leaf import Leaf
 from rangeio.formats.doris.writing.nested import Repeated, as_lists
 
@@ -50,7 +57,7 @@ class Sparse(Repeated):
         empty = absent | null_mask(maps)
         entries = as_lists(maps)
         kept = entries.filter(pa.array(~empty)).flatten().field(0)
-        for one in kept.value_counts().to_pylist():
+        for one in listed(kept.value_counts(), self.about.name):
             self._counts[one["values"]] += one["counts"]
         self.append(entries, empty)
 
@@ -89,7 +96,7 @@ def cell(value: Any, kind: str) -> bytes:
         return bytes([FieldType.NONE])
     if kind == "b":
         return bytes([FieldType.BOOL, value])
-    if kind == "i":
+    if kind in ("i", "w"):
         return struct.pack("<Bq", FieldType.BIGINT, value)
     if kind == "d":
         return struct.pack("<Bd", FieldType.DOUBLE, value)

@@ -22,7 +22,15 @@ from rangeio.formats.doris.paths import SPARSE
 from rangeio.formats.doris.types import Declared, field_of
 from rangeio.formats.doris.words import NO_ID, FieldType
 from rangeio.formats.doris.writing.collected import Collected
-from rangeio.formats.doris.writing.column import About, ColumnWriter, Mask, Setup, Wanted, null_mask
+from rangeio.formats.doris.writing.column import (
+    About,
+    ColumnWriter,
+    Mask,
+    Setup,
+    Wanted,
+    listed,
+    null_mask,
+)
 from rangeio.formats.doris.writing.columns import Asked, declared_of, writer_of
 from rangeio.formats.doris.writing.jsontext import parsed, type_of
 from rangeio.formats.doris.writing.leaf import Leaf
@@ -148,7 +156,7 @@ class Variant:
 
     def _collect(self, array: pa.Array, collected: Collected) -> None:
         text = is_string(array.type)
-        for row, value in enumerate(array.to_pylist(), self._rows):
+        for row, value in enumerate(listed(array, self.about.name), self._rows):
             if value is not None:
                 try:
                     collected.add(row, parsed(value) if text else value)

@@ -76,6 +76,7 @@ class Columns:
             self.column,
             metadata=self.footer.metadata(),
             ids=self._ids,
+            declared=self._declared,
             find=self.find,
             ahead=self.ahead,
         )
