@@ -143,15 +143,22 @@ class Reading:
     def _finished(self, table: pa.Table) -> pa.Table:
         """Only the asked columns: what was read for the filters alone is taken away."""
         if self.predicate is not None:
-            asked = self.selection.fields
-            columns = [
-                column if column.type == field.type else column.cast(field.type)
-                for field, column in zip(asked, table.columns, strict=False)
-            ]
-            # Without columns, only a selection of none keeps the number of rows.
-            kept = pa.Table.from_arrays(columns, schema=self._arrow) if asked else None
-            table = table.select([]) if kept is None else kept
+            return projected(table, self.selection, self._arrow, self.request.flatten)
         return self.selection.flatten(table) if self.request.flatten else table
+
+
+def projected(table: pa.Table, selection: Selection, schema: pa.Schema, flatten: bool) -> pa.Table:
+    """The asked columns, which are the first of ``table``, cut to what was asked of each.
+
+    schema: of the result, before it is flattened.
+    """
+    columns = [
+        column if column.type == field.type else column.cast(field.type)
+        for field, column in zip(selection.fields, table.columns, strict=False)
+    ]
+    # Without columns, only a selection of none keeps the number of rows.
+    kept = pa.Table.from_arrays(columns, schema=schema) if columns else table.select([])
+    return selection.flatten(kept) if flatten else kept
 
 
 def checked(batch_rows: int) -> int:

@@ -168,6 +168,7 @@ class Schema(Collection[Column]):
 
     A file of C columns costs C names, not C objects: ``make(i)`` builds the i-th column.
     ids: the unique_id of every top-level column, where they are known without building it.
+    declared: whether each of them is declared, likewise.
     find: the positions of a top-level name, where they are known without looking at all names.
     ahead: told which columns are about to be looked at, where it pays to make them together.
     """
@@ -179,11 +180,13 @@ class Schema(Collection[Column]):
         *,
         metadata: Mapping[bytes, bytes] | None = None,
         ids: Sequence[int] | None = None,
+        declared: Sequence[bool] | None = None,
         find: Callable[[str], list[int]] | None = None,
         ahead: Callable[[Sequence[int]], None] | None = None,
     ) -> None:
         self.names = names
         self.ids = ids
+        self.declared = declared
         self.metadata = dict(metadata or {})
         self.positions: Mapping[str, list[int]] = Positions(names, find)
         self._make = make

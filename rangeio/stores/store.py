@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -96,18 +96,43 @@ class AtHand(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """One object of a listing."""
+    """One object of a listing.
 
-    url: str
-    size: int
+    key: as its store names it. size: in bytes, -1 where the listing does not tell. tag: the
+    version tag that the store's replies will carry, "" where that is not certain.
+    """
+
+    key: str
+    size: int = -1
     tag: str = ""
 
 
-class Lister(Protocol):
-    """Names of objects below a prefix."""
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Part of a listing. folders: keys of what can be listed in turn, each ends in a slash.
+    after: what asks for the next page, "" where there is none."""
 
-    def list(self, prefix: str) -> AsyncIterator[Sequence[Listed]]:
-        """Pages of objects whose key begins with ``prefix``."""
+    files: tuple[Listed, ...] = ()
+    folders: tuple[str, ...] = ()
+    after: str = ""
+
+
+class Lister(Protocol):
+    """Names of objects. What it raises is what a store's ``get`` raises; it retries nothing."""
+
+    deep: bool
+    """Whether one page can hold all that lies below a folder, at any depth."""
+
+    async def list(self, folder: str, after: str = "", *, deep: bool = False) -> Page:
+        """One page of what lies right below ``folder``, a key with a slash at its end or "".
+
+        deep: at any depth instead, in ``files`` alone. NotFound where the store knows that there
+        is no such folder; an object store knows only of empty pages.
+        """
+        ...
+
+    async def look(self, key: str) -> Listed | None:
+        """The object of exactly this name; None where there is none that can be seen."""
         ...
 
 

@@ -1,0 +1,1 @@
+"""Many files read as one table."""

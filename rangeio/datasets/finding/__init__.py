@@ -1,0 +1,1 @@
+"""From what a user names to the files of a dataset, and what their paths tell."""
