@@ -6,6 +6,7 @@ from rangeio import errors
 from rangeio.aio import AsyncFile, open_async
 from rangeio.column import ColumnReader
 from rangeio.convert import convert
+from rangeio.datasets.dataset import Dataset, dataset
 from rangeio.errors import FormatError, RangeIOError, RequestError, StoreError
 from rangeio.explanation import Explanation
 from rangeio.fetching import fetch, fetch_async, open_raw
@@ -21,6 +22,7 @@ __all__ = [
     "AsyncFile",
     "Column",
     "ColumnReader",
+    "Dataset",
     "Explanation",
     "File",
     "FormatError",
@@ -33,6 +35,7 @@ __all__ = [
     "Trace",
     "Written",
     "convert",
+    "dataset",
     "errors",
     "fetch",
     "fetch_async",

@@ -39,7 +39,7 @@ class Asked:
 
     pin, size: the version that was opened; opening another raises ObjectChanged. storage_options
     travel in pickles as the user passed them; like the target, which may be signed, they stay out
-    of the repr. declared: the caller's ``schema=``.
+    of the repr. declared: the caller's ``schema=``; mixed: for those formats alone that take one.
     """
 
     target: Target = field(repr=False)
@@ -49,6 +49,7 @@ class Asked:
     pin: str | None = None
     size: int | None = None
     declared: Declared | None = None
+    mixed: bool = False
 
     @classmethod
     def of(
@@ -88,6 +89,7 @@ async def connect(asked: Asked, session: Session, trace: Trace | None = None) ->
         taught,
         lambda pinned: session.version(pinned, who),
         asked.declared,
+        mixed=asked.mixed,
     )
 
 

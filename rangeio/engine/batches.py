@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from rangeio.engine.flights import located
 from rangeio.engine.handle import Reached
-from rangeio.engine.reader import Reader
+from rangeio.engine.reader import AHEAD, Reader
 from rangeio.formats.format import ColumnMeta
 from rangeio.plan import Piece, Plan, Rows
 from rangeio.schema import Column, ColumnId
@@ -36,14 +36,16 @@ class Prepared:
         return pa.schema(fields, metadata=dict(self.metadata) or None)
 
 
-async def tables(read: Prepared, rows_each: int | None) -> AsyncGenerator[pa.Table, None]:
+async def tables(
+    read: Prepared, rows_each: int | None, *, ahead: int = AHEAD
+) -> AsyncGenerator[pa.Table, None]:
     """Tables of ``rows_each`` rows, in order, the last one shorter; None is one table of all.
 
-    Each is handed on as soon as the units that reach into it have landed.
+    Each is handed on as soon as the units that reach into it have landed. ahead: see Reader.
     """
-    units = read.plan.units
+    units, handle = read.plan.units, read.handle
     pieces = Reader(
-        read.handle.engine, read.handle.of, read.handle.format, read.metas, read.plan
+        handle.engine, handle.of, handle.format, read.metas, read.plan, ahead=ahead
     ).pieces()
     held: dict[ColumnId, list[Piece]] = {}
     landed = 0

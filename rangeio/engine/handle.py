@@ -181,12 +181,15 @@ async def opened(
     taught: tuple[str, Hint] | None,
     version: Callable[[Pinned], Hashable],
     declared: Declared | None = None,
+    *,
+    mixed: bool = False,
 ) -> Handle:
     """Open a file: one suffix GET pins size and version tag, its bytes sniff the format.
 
     taught: what the directory taught, and of which format; its tail replaces the profile's.
     version: makes the caches' key once the tag is known. declared: the caller's ``schema=``; the
-    caches need not know of it, for their keys hold the names and ids of columns.
+    caches need not know of it, for their keys hold the names and ids of columns. mixed: a format
+    that takes none is opened without it.
     """
     profile = of.source.profile
     tail = Suffix(taught[1].tail if taught is not None else profile.tail)
@@ -196,7 +199,9 @@ async def opened(
     of = replace(of, version=version(of), cost=engine.transport.cost(of.source))
     engine.cache.put(of.version, received.at, received.data)
     with located(of):
-        fmt = admitted(find(received.data), declared)
+        fmt = find(received.data)
+        declared = None if mixed and not fmt.takes_schema else declared
+        fmt = admitted(fmt, declared)
         handle = Handle(engine, of, fmt, profile.few_bytes, declared)
     hint = taught[1] if taught and taught[0] == handle.format.name else None
     await handle.open(hint, [(received.at, received.data)])

@@ -19,6 +19,9 @@ from rangeio.ranges import ByteRange, split
 from rangeio.schema import ColumnId
 from rangeio.steps import Need
 
+AHEAD = 64 << 20
+"""Bytes that are read ahead of what is handed on, where nobody says otherwise."""
+
 _AHEAD = 1024  # units started and not handed on: a bound for tasks, where the bytes bound nothing
 
 
@@ -36,7 +39,7 @@ class Reader:
         metas: Mapping[ColumnId, Any],
         plan: Plan,
         *,
-        ahead: int = 64 << 20,
+        ahead: int = AHEAD,
     ) -> None:
         self._engine = engine
         self._of = of

@@ -1,0 +1,263 @@
+"""What is known of a dataset's files, each looked into once: version, rows, schema, plans."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from rangeio.datasets.evolving.evolution import DatasetSchema, Generation, unified
+from rangeio.datasets.evolving.fitting import Fit
+from rangeio.datasets.fileplan import FilePlan, Way, planned
+from rangeio.datasets.finding.manifest import Manifest, shown
+from rangeio.declared import Declared
+from rangeio.engine.handle import Handle
+from rangeio.formats.format import Stale
+from rangeio.opening import Asked, connect
+from rangeio.plan import Rows
+from rangeio.predicate import Predicate
+from rangeio.schema import Schema
+from rangeio.session import Session
+from rangeio.transport.trace import Trace
+
+OPENING = 32
+"""Files whose metadata is in memory at once: what is kept of each is small."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What was learnt of a file that was opened: its version, rows, and which schema it has."""
+
+    size: int
+    tag: str
+    rows: int
+    generation: int
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What is wanted of one file: a fit of its generation, a filter for pruning, and its rows."""
+
+    fit: Fit
+    predicate: Predicate | None
+    rows: Rows | None = None
+
+    def key(self) -> Hashable:
+        """Equal where the same bytes are planned."""
+        leaves = tuple(leaf.id for field in self.fit.fields for leaf in field.leaves())
+        filters = "" if self.predicate is None else repr(self.predicate.condition)
+        rows = None if self.rows is None else tuple(self.rows.runs())
+        return leaves, filters, rows
+
+
+Choose = Callable[[int], "Order | None"]
+"""What is wanted of a file, once its facts are known; None: nothing."""
+
+
+class Inventory:
+    """Runs on the portal's loop. A file is opened at most once for facts and a plan together.
+
+    declared, names: what the caller said of the schema. Plans live in the session's cache of column
+    metadata, and are bounded with it.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        manifest: Manifest,
+        way: Way,
+        *,
+        declared: pa.Schema | None,
+        names: Mapping[str, str] | None,
+        given: Declared | None,
+    ) -> None:
+        self.session = session
+        self.manifest = manifest
+        self.way = way
+        self.trace = Trace()
+        self.facts: dict[int, Facts] = {}
+        self._declared, self._names, self._given = declared, names, given
+        self._generations: list[_Known] = []
+        self._numbers: dict[Hashable, int] = {}
+        self._unified: tuple[int, DatasetSchema] | None = None
+        self._changes = 0
+        self._places: dict[int, int] = {}
+        self._me = object()
+
+    # ---- what is known ----
+
+    @property
+    def changes(self) -> int:
+        """How often :attr:`schema` may have become another."""
+        return self._changes
+
+    @property
+    def declared(self) -> bool:
+        """Whether the caller said what the schema is."""
+        return self._declared is not None
+
+    def url(self, index: int) -> str:
+        """Of a file, for people."""
+        return shown(self.manifest[index].url)
+
+    @property
+    def schema(self) -> DatasetSchema:
+        """One schema of all files that were looked into, older files first."""
+        if self._unified is None or self._unified[0] != self._changes:
+            order = self._order()
+            made = unified(
+                [self._generations[i].told(self.manifest) for i in order],
+                partitions=self.manifest.partitions,
+                declared=self._declared,
+                names=self._names,
+            )
+            self._unified = self._changes, made
+        return self._unified[1]
+
+    def place(self, generation: int) -> int:
+        """Where a generation stands in :attr:`schema`."""
+        _ = self.schema
+        return self._places[generation]
+
+    def _order(self) -> list[int]:
+        order = sorted(range(len(self._generations)), key=lambda g: self._generations[g].first)
+        self._places = {g: place for place, g in enumerate(order)}
+        return order
+
+    # ---- looking into files ----
+
+    async def open(self, index: int) -> Handle:
+        """The file, in the version that was seen first: by the listing, or when it was opened."""
+        file, known = self.manifest[index], self.facts.get(index)
+        tag, size = (file.tag, file.size) if known is None else (known.tag, known.size)
+        asked = Asked(
+            file.url,
+            self.way.storage_options,
+            self.way.filesystem,
+            self.way.format,
+            tag or None,
+            size if tag and size >= 0 else None,
+            self._given,
+            mixed=True,
+        )
+        return await connect(asked, self.session, self.trace)
+
+    async def look(self, index: int) -> Facts:
+        """The facts of a file."""
+        if index not in self.facts:
+            await self._looked(await self.open(index), index)
+        return self.facts[index]
+
+    async def plan(self, index: int, choose: Choose) -> FilePlan | None:
+        """What to read of a file, of which the facts may not be known yet."""
+        handle: Handle | None = None
+        for _ in range(3):
+            if index not in self.facts:
+                handle = await self.open(index)
+                await self._looked(handle, index)
+            order = choose(index)
+            if order is None:
+                return None
+            try:
+                return await self._kept(index, order, handle)
+            except Stale:
+                # Another schema than its neighbours': what was learnt of it is not so.
+                assert handle is not None
+                del self.facts[index]
+                await handle.open(None)
+                await self._looked(handle, index)
+        raise AssertionError("a file whose schema is never the one it has")
+
+    async def _kept(self, index: int, order: Order, handle: Handle | None) -> FilePlan:
+        key = (self._me, index, order.key())
+
+        async def load(keys: tuple[Hashable, ...]) -> Mapping[Hashable, FilePlan]:
+            opened = handle or await self.open(index)
+            url = self.manifest[index].url
+            plan = await planned(opened, url, order.fit.fields, order.rows, order.predicate)
+            self._learn(opened)
+            return {keys[0]: plan}
+
+        columns: Any = self.session.live.engine.columns
+        found: FilePlan = (await columns.get([key], load))[key]
+        return found
+
+    async def _looked(self, handle: Handle, index: int) -> None:
+        """Note the facts of a file that was opened."""
+        number = await self._generation(handle, index)
+        rows = await handle.num_rows()
+        self._changes += self._generations[number].add(index)
+        self.facts[index] = Facts(handle.of.size, handle.of.source.pin or "", rows, number)
+        self._learn(handle)
+
+    async def _generation(self, handle: Handle, index: int) -> int:
+        key = self._key(handle)
+        schema: Schema | None = None
+        if key is None or key not in self._numbers:
+            schema = await handle.schema()
+            key = self._key(handle) or _told(handle.format.name, schema)
+        if key not in self._numbers:
+            assert schema is not None
+            self._numbers[key] = len(self._generations)
+            self._generations.append(_Known(schema))
+        return self._numbers[key]
+
+    @staticmethod
+    def _key(handle: Handle) -> Hashable | None:
+        found = handle.format.generation(handle.table)
+        return None if found is None else (handle.format.name, found)
+
+    def _learn(self, handle: Handle) -> None:
+        hint = handle.format.learn(handle.table)
+        self.session.live.learn(handle.of.source, handle.format.name, hint)
+
+
+class _Known:
+    """A generation, and the files that are known to have it."""
+
+    def __init__(self, schema: Schema) -> None:
+        self.schema = schema
+        self.files: set[int] = set()
+        self.first = 1 << 62
+
+    def add(self, index: int) -> bool:
+        """Whether it now begins earlier than it did."""
+        self.files.add(index)
+        earlier = index < self.first
+        self.first = min(self.first, index)
+        return earlier
+
+    def told(self, manifest: Manifest) -> Generation:
+        url = shown(manifest[self.first].url) if self.files else ""
+        return Generation(self.schema, url, len(self.files))
+
+
+def _told(fmt: str, schema: Schema) -> Hashable:
+    """What tells a schema from others where the format has no key: all of its columns."""
+    return fmt, tuple(
+        (one.id, str(one.type), one.nullable, one.id_declared, repr(one.payload))
+        for column in schema
+        for one in column.walk()
+    )
+
+
+async def gathered(
+    indexes: Iterable[int], work: Callable[[int], Any], together: int = OPENING
+) -> None:
+    """Do ``work`` for each, some at once; the first error ends the others."""
+    left = iter(indexes)
+
+    async def some() -> None:
+        for index in left:
+            await work(index)
+
+    tasks = [asyncio.ensure_future(some()) for _ in range(together)]
+    try:
+        await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
