@@ -123,9 +123,11 @@ async def explained(scan: Scan) -> DatasetExplanation:
     found: dict[int, PlannedFile] = {}
 
     async def one(index: int) -> None:
-        plan = await scan.plan(index)
-        if plan is not None and plan.rows.count:
-            found[index] = await _planned(scan, index, plan)
+        plan, order = await scan.plan(index), scan.order(index)
+        if plan is None or order is None or not plan.rows.count:
+            return
+        held = inventory.decoded(index, order) is not None
+        found[index] = await _planned(scan, index, plan, held)
 
     await gathered(scan.files, one)
     made = [get for get in inventory.trace if not (get.cached or get.joined)]
@@ -139,11 +141,11 @@ async def explained(scan: Scan) -> DatasetExplanation:
     )
 
 
-async def _planned(scan: Scan, index: int, plan: FilePlan) -> PlannedFile:
+async def _planned(scan: Scan, index: int, plan: FilePlan, held: bool) -> PlannedFile:
     inventory = scan.inventory
     read = await plan.reached(inventory.way, inventory.session, inventory.trace)
-    wanted = gets(read)
-    units = plan.plan.units
+    wanted = [] if held else gets(read)
+    units = () if held else plan.plan.units
     return PlannedFile(
         inventory.url(index),
         plan.rows.count,

@@ -26,6 +26,9 @@ from rangeio.transport.trace import Trace
 OPENING = 32
 """Files whose metadata is in memory at once: what is kept of each is small."""
 
+_SMALL = 1 << 20  # bytes of a file's rows that are kept decoded: making them anew costs as much
+_TABLE = 4 << 10  # bytes that a table takes besides its data, roughly
+
 
 @dataclass(frozen=True, slots=True)
 class Facts:
@@ -170,6 +173,19 @@ class Inventory:
                 await handle.open(None)
                 await self._looked(handle, index)
         raise AssertionError("a file whose schema is never the one it has")
+
+    # ---- what was decoded ----
+
+    def decoded(self, index: int, order: Order) -> pa.Table | None:
+        """What a plan of these words gave, where it was small and was read of late."""
+        found = self.session.live.engine.shared.held((self._me, index, order.key()))
+        return None if found is None else found[0]
+
+    def keep(self, index: int, order: Order, table: pa.Table) -> None:
+        """Keep the rows of a file, as they were decoded, for the next read of the same."""
+        weight = table.get_total_buffer_size() + _TABLE
+        if weight <= _SMALL:
+            self.session.live.engine.shared.keep((self._me, index, order.key()), (table, weight))
 
     async def _kept(self, index: int, order: Order, handle: Handle | None) -> FilePlan:
         key = (self._me, index, order.key())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from contextlib import aclosing, contextmanager
 from dataclasses import dataclass, field
@@ -25,6 +26,8 @@ from rangeio.statistics import Answer
 
 AT_ONCE = 32
 """Files that are read at once."""
+
+_FEW = 16 << 10  # values that are put in shape sooner than they could be handed to the pool
 
 OnError: TypeAlias = Literal["raise", "skip"]
 Progress: TypeAlias = Callable[[int, int], object]
@@ -275,19 +278,32 @@ class Scan:
             self.options.progress(self._done, len(self.files))
 
     async def _tables(self, index: int) -> AsyncGenerator[pa.Table, None]:
-        plan = await self.plan(index)
-        if plan is None or not plan.rows.count:
+        inventory = self.inventory
+        order = self.order(index) if index in inventory.facts else None
+        table = None if order is None else inventory.decoded(index, order)
+        if order is not None and table is not None:
+            yield await self._result(index, order, table)
             return
-        session = self.inventory.session
-        read = await plan.reached(self.inventory.way, session, self.inventory.trace)
-        wanted = self.wanted
-        fitted = wanted.fit(self.inventory.place(self.inventory.facts[index].generation))
-        finish = partial(self._finished, index, wanted, fitted)
-        ahead = max(session.max_buffer // (2 * AT_ONCE), 1 << 20)
+        plan = await self.plan(index)
+        order = self.order(index)
+        if plan is None or order is None or not plan.rows.count:
+            return
+        read = await plan.reached(inventory.way, inventory.session, inventory.trace)
+        ahead = max(inventory.session.max_buffer // (2 * AT_ONCE), 1 << 20)
         async with aclosing(tables(read, self.options.rows_each, ahead=ahead)) as found:
             async for table in found:
-                yield await read.handle.in_pool(partial(finish, table))
+                if table.num_rows == plan.rows.count:
+                    inventory.keep(index, order, table)
+                yield await self._result(index, order, table)
                 del table
+
+    async def _result(self, index: int, order: Order, table: pa.Table) -> pa.Table:
+        """What becomes of a file's rows; off the loop where it may take long."""
+        work = partial(self._finished, index, self.wanted, order.fit, table)
+        if table.num_rows * max(table.num_columns, 1) <= _FEW:
+            return work()
+        pool = self.inventory.session.live.engine.pool
+        return await asyncio.get_running_loop().run_in_executor(pool, work)
 
     def _finished(self, index: int, wanted: Wanted, fitted: Fit, table: pa.Table) -> pa.Table:
         values = self.values(index)

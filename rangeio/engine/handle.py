@@ -193,19 +193,36 @@ async def opened(
     """
     profile = of.source.profile
     tail = Suffix(taught[1].tail if taught is not None else profile.tail)
-    received = await engine.transport.get(
-        of.source, tail, why="tail", hop=of.hop().number, trace=of.trace, deadline=of.deadline
-    )
+    end = _held_end(engine, of, version, profile.tail)
+    if end is None:
+        received = await engine.transport.get(
+            of.source, tail, why="tail", hop=of.hop().number, trace=of.trace, deadline=of.deadline
+        )
+        end = received.at, received.data
     of = replace(of, version=version(of), cost=engine.transport.cost(of.source))
-    engine.cache.put(of.version, received.at, received.data)
+    engine.cache.put(of.version, *end)
     with located(of):
-        fmt = find(received.data)
+        fmt = find(end[1])
         declared = None if mixed and not fmt.takes_schema else declared
         fmt = admitted(fmt, declared)
         handle = Handle(engine, of, fmt, profile.few_bytes, declared)
     hint = taught[1] if taught and taught[0] == handle.format.name else None
-    await handle.open(hint, [(received.at, received.data)])
+    await handle.open(hint, [end])
     return handle
+
+
+def _held_end(
+    engine: Engine, of: Pinned, version: Callable[[Pinned], Hashable], tail: int
+) -> tuple[ByteRange, memoryview] | None:
+    """The end of a version that was opened before, where the range cache has enough of it."""
+    size = of.source.size
+    if size is None or not of.source.pin:
+        return None
+    wanted = ByteRange(max(size - tail, 0), size)
+    for at, data in engine.cache.overlapping(version(of), wanted):
+        if at.start <= wanted.start and at.stop == size:
+            return at, data
+    return None
 
 
 def admitted(fmt: Format, declared: Declared | None) -> Format:

@@ -50,6 +50,14 @@ class OnceCache(Generic[K, V]):
     def __contains__(self, key: K) -> bool:
         return key in self._kept
 
+    def held(self, key: K) -> V | None:
+        """The value of a key where it is kept."""
+        return self._kept.get(key) if key in self._kept else None
+
+    def keep(self, key: K, value: V) -> None:
+        """Keep a value that was not loaded for it."""
+        self._kept.put(key, value)
+
     async def get(
         self, keys: Sequence[K], load: Callable[[tuple[K, ...]], Awaitable[Mapping[K, V]]]
     ) -> dict[K, V]:
