@@ -16,6 +16,8 @@ from rangeio.datasets.finding.discovery import discover, manifest
 from rangeio.datasets.finding.manifest import Manifest
 from rangeio.datasets.finding.partitions import Partitioning
 from rangeio.datasets.inventory import Inventory
+from rangeio.datasets.plan import DatasetPlan
+from rangeio.datasets.planning import planned
 from rangeio.datasets.report import progress_of
 from rangeio.datasets.scan import OnError, Options, Progress, Scan, Skipped
 from rangeio.declared import Declared
@@ -208,6 +210,26 @@ class Dataset:
 
         async def work() -> DatasetExplanation:
             return await explained(await self._prepared(request, Options()))
+
+        return self._run(work())
+
+    def plan(
+        self,
+        columns: Words | None = None,
+        *,
+        rows: RowWords | None = None,
+        filters: Filters | None = None,
+        flatten: bool = False,
+        case_sensitive: bool = True,
+    ) -> DatasetPlan:
+        """A read to be carried out later, or in other processes: it pickles, and splits.
+
+        rows: a slice, or ascending row numbers.
+        """
+        request = Request(columns, rows, filters, flatten, case_sensitive)
+
+        async def work() -> DatasetPlan:
+            return await planned(await self._prepared(request, Options()))
 
         return self._run(work())
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -58,8 +58,12 @@ class Fit:
     fields: tuple[Column, ...]
     schema: pa.Schema
     parts: tuple[Part, ...]
-    dataset: DatasetSchema
+    dataset: DatasetSchema | None
     generation: int
+
+    def bare(self) -> Fit:
+        """The same for :meth:`table` alone: small without the dataset's schema, and it pickles."""
+        return replace(self, dataset=None)
 
     def table(
         self, table: pa.Table, partition_values: Mapping[str, object] = _NO_VALUES, url: str = ""
@@ -97,6 +101,7 @@ class Fit:
         fitted table: the expression is true. ``keep({})`` is NEVER where no row of the file can
         match. columns: those of the file that statistics are asked of.
         """
+        assert self.dataset is not None
         translation = Translation(self.dataset.schema, self.generation, partition_values)
         condition = translation.of(predicate.condition)
         leaves = (one for one, _ in parts(condition))
