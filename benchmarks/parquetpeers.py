@@ -101,7 +101,7 @@ def pyarrow_file_over_fsspec(
 
     def read() -> pa.Table:
         with (
-            _fsspec(endpoint).open(url, cache_type=None if cached else "none") as raw,
+            fsspec_of(endpoint).open(url, cache_type=None if cached else "none") as raw,
             pq.ParquetFile(raw) as file,
         ):
             return file.read(list(columns))
@@ -112,7 +112,9 @@ def pyarrow_file_over_fsspec(
 def pyarrow_table_over_fsspec(url: str, columns: Sequence[str], endpoint: str = "") -> Fresh:
     """pyarrow.parquet.read_table with an fsspec filesystem."""
     key = url.removeprefix("s3://")
-    return _always(lambda: pq.read_table(key, columns=list(columns), filesystem=_fsspec(endpoint)))
+    return _always(
+        lambda: pq.read_table(key, columns=list(columns), filesystem=fsspec_of(endpoint))
+    )
 
 
 def pyarrow_dataset(
@@ -121,7 +123,7 @@ def pyarrow_dataset(
     """pyarrow.dataset with fsspec's http filesystem: rows by ``take``."""
 
     def read() -> pa.Table:
-        data = ds.dataset(url, filesystem=_fsspec(""), format="parquet")
+        data = ds.dataset(url, filesystem=fsspec_of(""), format="parquet")
         if rows is not None:
             numbers = pa.array(range(rows.start, rows.stop))
             return data.take(numbers, columns=list(columns))
@@ -131,7 +133,7 @@ def pyarrow_dataset(
     return _always(read)
 
 
-def _fsspec(endpoint: str) -> fsspec.AbstractFileSystem:
+def fsspec_of(endpoint: str) -> fsspec.AbstractFileSystem:
     """A new filesystem: S3 where there is an endpoint, else HTTP."""
     if endpoint:
         return s3fs.S3FileSystem(**fsspec_options(endpoint), skip_instance_cache=True)

@@ -2,6 +2,7 @@
 
 from benchmarks.harness import Scenario
 from benchmarks.scenarios.coalescing import Coalescing
+from benchmarks.scenarios.datasets import Datasets
 from benchmarks.scenarios.decoding import Decoding
 from benchmarks.scenarios.doris import Doris
 from benchmarks.scenarios.footers import Footers
@@ -19,6 +20,7 @@ SCENARIOS: tuple[Scenario, ...] = (
     ParquetLocal(),
     ParquetRemote(),
     ParquetRows(),
+    Datasets(),
     Transport(),
     Coalescing(),
 )
