@@ -17,6 +17,7 @@ from rangeio.formats.format import Hint
 from rangeio.stores.address import Options, Target, locate, resolve
 from rangeio.stores.identity import Identity
 from rangeio.stores.store import Store
+from rangeio.transport.buffers import KEPT
 from rangeio.transport.policy import Limits, Policy
 from rangeio.transport.source import Source
 from rangeio.transport.transport import Transport
@@ -48,7 +49,7 @@ class Live:
 
         async def make() -> Engine:
             return Engine(
-                Transport(limits, policy),
+                Transport(limits, policy, kept=min(KEPT, max_buffer // 4)),
                 max_buffer=max_buffer,
                 memory_cache=memory_cache,
                 column_cache=column_cache,

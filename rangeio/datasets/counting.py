@@ -7,39 +7,49 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from rangeio.datasets.evolving.fitting import source_of
+from rangeio.datasets.fileplan import FilePlan
 from rangeio.datasets.inventory import gathered
 from rangeio.datasets.scan import Scan
 from rangeio.errors import RequestError
-from rangeio.plan import Rows
-from rangeio.statistics import Answer
+from rangeio.formats import named
+from rangeio.statistics import Answer, Statistics
 
 Extremes = tuple[pa.Scalar, pa.Scalar]
 
 
 async def counted(scan: Scan) -> int:
-    """Rows that match the filters of a scan of no columns. Files of which the partition columns
-    or the schema tell that all of their rows match are counted, and not read."""
-    inventory, total, left = scan.inventory, 0, []
-    for index in scan.files:
-        answer = await _answer(scan, index)
-        if answer is Answer.ALWAYS:
-            total += inventory.facts[index].rows
-        elif answer is not Answer.NEVER:
-            left.append(index)
-    scan.files = left
+    """Rows that match the filters of a scan of no columns. Files of which the partition columns,
+    the schema or the statistics tell that all of their rows match, or none, are not read."""
+    answers: dict[int, Answer] = {}
+
+    async def one(index: int) -> None:
+        answers[index] = await _answer(scan, index)
+
+    await gathered(scan.files, one)
+    always = [i for i in scan.files if answers[i] is Answer.ALWAYS]
+    scan.files = [i for i in scan.files if answers[i] is Answer.MAYBE]
+    total = sum(scan.inventory.facts[i].rows for i in always)
     async for table in scan.batches():
         total += table.num_rows
     return total
 
 
 async def _answer(scan: Scan, index: int) -> Answer:
-    await scan.inventory.look(index)
-    predicate = scan.wanted.predicate
-    assert predicate is not None
-    facts = scan.inventory.facts[index]
-    place = scan.inventory.place(facts.generation)
-    values = scan.inventory.manifest[index].partition
-    return scan.wanted.translated(place, values).keep({})
+    """What is known of all rows of a file without reading any."""
+    plan = await scan.plan(index)
+    if plan is None or not plan.rows.count:
+        return Answer.NEVER
+    predicate = scan.predicate(index)
+    return Answer.ALWAYS if predicate is None else predicate.keep(_statistics(plan))
+
+
+def _statistics(plan: FilePlan) -> dict[tuple[str, ...], Statistics]:
+    """What the metadata says of the file's own leaves, all of its rows together."""
+    fmt = named(plan.format)
+    leaves = [leaf for field in plan.fields for leaf in field.leaves() if leaf.id in plan.metas]
+    said = {leaf.path: fmt.statistics(plan.metas[leaf.id]) for leaf in leaves}
+    return {path: one for path, one in said.items() if one is not None}
 
 
 async def extremes(scan: Scan) -> Extremes:
@@ -48,21 +58,16 @@ async def extremes(scan: Scan) -> Extremes:
         raise RequestError("one column has a least and a greatest value")
     kind = scan.arrow.field(0).type
     found = _Extremes(kind)
-    left: list[int] = []
-    if scan.request.filters is None:
-        told: dict[int, Extremes | None] = {}
+    told: dict[int, Extremes | None] = {}
 
-        async def one(index: int) -> None:
-            told[index] = await _told(scan, index, kind)
+    async def one(index: int) -> None:
+        told[index] = await _told(scan, index, kind)
 
-        await gathered(scan.files, one)
-        for index in scan.files:
-            extreme = told[index]
-            if extreme is None:
-                left.append(index)
-            else:
-                found.add(pa.array([one.as_py() for one in extreme], kind))
-        scan.files = left
+    await gathered(scan.files, one)
+    for extreme in told.values():
+        if extreme is not None:
+            found.add(pa.array([one.as_py() for one in extreme], kind))
+    scan.files = [i for i in scan.files if told[i] is None]
     async for table in scan.batches():
         found.add(table.column(0))
     return found.result()
@@ -70,23 +75,20 @@ async def extremes(scan: Scan) -> Extremes:
 
 async def _told(scan: Scan, index: int, kind: pa.DataType) -> Extremes | None:
     """What a file's metadata says exactly; None where it has to be read."""
+    answer, nothing = await _answer(scan, index), pa.scalar(None, kind)
+    if answer is Answer.NEVER:
+        return nothing, nothing
     plan = await scan.plan(index)
-    nothing = (pa.scalar(None, kind), pa.scalar(None, kind))
-    if plan is None:
-        return nothing
-    if plan.rows != Rows.span(0, scan.inventory.facts[index].rows) or len(plan.fields) != 1:
+    field = source_of(scan.wanted.fields[0], scan.place(index))
+    if answer is Answer.MAYBE or plan is None or field is None:
         return None
-    (field,) = plan.fields
-    meta = plan.metas.get(field.id)
-    if field.children or meta is None or field.type != kind:
+    if field.children or field.type != kind:
         return None
-    from rangeio.formats import named
-
-    said = named(plan.format).statistics(meta)
+    said = _statistics(plan).get(field.path)
     if said is None or (said.nan_count != 0 and pa.types.is_floating(kind)):
         return None
     if said.null_count is not None and said.null_count == said.rows:
-        return nothing
+        return nothing, nothing
     if not (said.min_exact and said.max_exact) or said.min is None or said.max is None:
         return None
     try:

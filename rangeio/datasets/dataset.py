@@ -5,22 +5,20 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import aclosing
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import pyarrow as pa
 
 from rangeio.datasets.account import DatasetExplanation, explained
 from rangeio.datasets.counting import counted, extremes
 from rangeio.datasets.fileplan import Way
-from rangeio.datasets.finding.discovery import discover, manifest
-from rangeio.datasets.finding.manifest import Manifest
 from rangeio.datasets.finding.partitions import Partitioning
-from rangeio.datasets.inventory import Inventory
+from rangeio.datasets.inventory import Inventory, Said
 from rangeio.datasets.plan import DatasetPlan
 from rangeio.datasets.planning import planned
 from rangeio.datasets.report import progress_of
+from rangeio.datasets.resolving import Resolved, resolved
 from rangeio.datasets.scan import OnError, Options, Progress, Scan, Skipped
-from rangeio.declared import Declared
 from rangeio.errors import Closed, RequestError
 from rangeio.predicate import Filters
 from rangeio.reading import Batches, Request, checked
@@ -31,6 +29,9 @@ from rangeio.session import Session, default_session
 from rangeio.stores.address import Options as StoreOptions
 from rangeio.stream import Stream
 from rangeio.transport.trace import Trace
+
+if TYPE_CHECKING:
+    import polars as pl
 
 T = TypeVar("T")
 Target = str | os.PathLike[str]
@@ -73,18 +74,11 @@ def dataset(
     if index not in ("auto", "off"):
         raise RequestError(f"index={index!r}: metadata indexes are not read yet; leave it out")
     session = default_session() if session is None else session
+    way = Way(storage_options, filesystem, format)
     with progress_of(progress, "listing") as told:
-        found = session.run(
-            discover(
-                session,
-                target,
-                storage_options=storage_options,
-                filesystem=filesystem,
-                progress=None if told is None else lambda count: told(count, 0),
-            )
-        )
-    files = manifest(found, partitioning)
-    return Dataset(files, Way(storage_options, filesystem, format), schema, names, session)
+        count = None if told is None else lambda done: told(done, 0)
+        found = session.run(resolved(session, target, way, partitioning, count))
+    return Dataset(found, way, schema, names, session)
 
 
 class Dataset:
@@ -97,22 +91,18 @@ class Dataset:
 
     def __init__(
         self,
-        files: Manifest,
+        found: Resolved,
         way: Way,
         schema: pa.Schema | Mapping[int, str] | None,
         names: Mapping[str, str] | None,
         session: Session,
     ) -> None:
-        self.files = files
+        self.files = found.files
         self.skipped: tuple[Skipped, ...] = ()
-        self._given = way, schema, names
+        self._given = found, way, schema, names
         self._session = session
         self._closed = False
-        given = None if schema is None else Declared.of(schema)
-        declared = schema if isinstance(schema, pa.Schema) else None
-        self._inventory = Inventory(
-            session, files, way, declared=declared, names=names, given=given
-        )
+        self._inventory = Inventory(session, found, way, Said.of(schema, names))
 
     # ---- what it is ----
 
@@ -256,6 +246,14 @@ class Dataset:
         """All rows of all columns as an Arrow C stream."""
         return self.scan().__arrow_c_stream__(requested_schema)
 
+    def polars(self) -> pl.LazyFrame:
+        """A lazy frame of polars: each collect reads the columns, rows and files that its query
+        needs. Looks into the first and the last file for the columns there are, and into every
+        file where :attr:`schema` was asked for before. Needs ``rangeio[polars]``."""
+        from rangeio.datasets.polars import lazy_frame
+
+        return lazy_frame(self)
+
     # ---- its life ----
 
     def close(self) -> None:
@@ -274,7 +272,7 @@ class Dataset:
 
     def __reduce__(self) -> tuple[object, ...]:
         session = None if self._session is default_session() else self._session
-        return _again, (self.files, *self._given, session)
+        return _again, (*self._given, session)
 
     def __repr__(self) -> str:
         state = "closed " if self._closed else ""
@@ -313,7 +311,8 @@ class Dataset:
 
     def _extreme(self, column: Word, filters: Filters | None) -> tuple[pa.Scalar, pa.Scalar]:
         async def work() -> tuple[pa.Scalar, pa.Scalar]:
-            return await extremes(await self._prepared(Request([column], None, filters), Options()))
+            request = Request([column], None, filters, flatten=True)
+            return await extremes(await self._prepared(request, Options()))
 
         return self._run(work())
 
@@ -334,10 +333,10 @@ class Dataset:
 
 
 def _again(
-    files: Manifest,
+    found: Resolved,
     way: Way,
     schema: pa.Schema | Mapping[int, str] | None,
     names: Mapping[str, str] | None,
     session: Session | None,
 ) -> Dataset:
-    return Dataset(files, way, schema, names, default_session() if session is None else session)
+    return Dataset(found, way, schema, names, default_session() if session is None else session)

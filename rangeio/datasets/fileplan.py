@@ -13,7 +13,7 @@ from rangeio.engine.handle import Handle, Reached
 from rangeio.engine.reader import parts, planned_gets
 from rangeio.formats import named
 from rangeio.formats.format import ColumnMeta
-from rangeio.plan import Plan, Query, Rows
+from rangeio.plan import DecodeUnit, Plan, Query, Rows
 from rangeio.predicate import Predicate
 from rangeio.ranges import ByteRange, CostModel
 from rangeio.schema import Column, ColumnId
@@ -67,6 +67,12 @@ class FilePlan:
         ranges.update(at for shared in self.plan.shared for at in shared.ranges)
         return sum(at.size for at in ranges)
 
+    def held(self, ahead: int) -> int:
+        """Bytes that reading it holds at once, where ``ahead`` are read ahead: what is fetched,
+        and as much again for what becomes of it."""
+        largest = max((_size(unit) for unit in self.plan.units), default=0)
+        return 2 * min(self.bytes, max(ahead, largest))
+
     @property
     def weight(self) -> int:
         """Bytes of memory it holds, roughly."""
@@ -81,6 +87,10 @@ class FilePlan:
         of = replace(of, version=session.version(of, who), cost=self.cost, hops=count(_LATER))
         reached = Reached(session.live.engine, of, named(self.format))
         return Prepared(reached, self.fields, self.metas, self.rows, self.plan, {})
+
+
+def _size(unit: DecodeUnit) -> int:
+    return sum(at.size for at in unit.ranges)
 
 
 _LATER = 10

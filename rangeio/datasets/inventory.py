@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
@@ -12,9 +12,12 @@ import pyarrow as pa
 from rangeio.datasets.evolving.evolution import DatasetSchema, Generation, unified
 from rangeio.datasets.evolving.fitting import Fit
 from rangeio.datasets.fileplan import FilePlan, Way, planned
+from rangeio.datasets.finding.lancedataset import relabelled
 from rangeio.datasets.finding.manifest import Manifest, shown
+from rangeio.datasets.resolving import Resolved
 from rangeio.declared import Declared
 from rangeio.engine.handle import Handle
+from rangeio.errors import FormatError, ObjectChanged
 from rangeio.formats.format import Stale
 from rangeio.opening import Asked, connect
 from rangeio.plan import Rows
@@ -60,29 +63,38 @@ Choose = Callable[[int], "Order | None"]
 """What is wanted of a file, once its facts are known; None: nothing."""
 
 
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What the caller said of the schema. declared: of the dataset. names: old to new. given: of
+    files without names."""
+
+    declared: pa.Schema | None = None
+    names: Mapping[str, str] | None = None
+    given: Declared | None = None
+
+    @classmethod
+    def of(cls, schema: object, names: Mapping[str, str] | None) -> Said:
+        """Of the words of a dataset; RequestError for a schema that makes no sense."""
+        declared = schema if isinstance(schema, pa.Schema) else None
+        return cls(declared, names, None if schema is None else Declared.of(schema))
+
+
 class Inventory:
     """Runs on the portal's loop. A file is opened at most once for facts and a plan together.
 
-    declared, names: what the caller said of the schema. Plans live in the session's cache of column
-    metadata, and are bounded with it.
+    Plans live in the session's cache of column metadata, and are bounded with it.
     """
 
-    def __init__(
-        self,
-        session: Session,
-        manifest: Manifest,
-        way: Way,
-        *,
-        declared: pa.Schema | None,
-        names: Mapping[str, str] | None,
-        given: Declared | None,
-    ) -> None:
+    def __init__(self, session: Session, found: Resolved, way: Way, said: Said) -> None:
         self.session = session
-        self.manifest = manifest
+        self.manifest = found.files
         self.way = way
+        self._version = found.version
+        if found.version is not None and said.declared is None:
+            said = replace(said, declared=found.version.schema)
+        self._said = said
         self.trace = Trace()
         self.facts: dict[int, Facts] = {}
-        self._declared, self._names, self._given = declared, names, given
         self._generations: list[_Known] = []
         self._numbers: dict[Hashable, int] = {}
         self._unified: tuple[int, DatasetSchema] | None = None
@@ -100,7 +112,7 @@ class Inventory:
     @property
     def declared(self) -> bool:
         """Whether the caller said what the schema is."""
-        return self._declared is not None
+        return self._said.declared is not None
 
     def url(self, index: int) -> str:
         """Of a file, for people."""
@@ -114,8 +126,8 @@ class Inventory:
             made = unified(
                 [self._generations[i].told(self.manifest) for i in order],
                 partitions=self.manifest.partitions,
-                declared=self._declared,
-                names=self._names,
+                declared=self._said.declared,
+                names=self._said.names,
             )
             self._unified = self._changes, made
         return self._unified[1]
@@ -136,17 +148,23 @@ class Inventory:
         """The file, in the version that was seen first: by the listing, or when it was opened."""
         file, known = self.manifest[index], self.facts.get(index)
         tag, size = (file.tag, file.size) if known is None else (known.tag, known.size)
+        # A weak tag pins no GET: who tells them has to be asked for the file's size and tag first.
+        pinned = bool(tag) and size >= 0 and not (known is None and tag.startswith("W/"))
         asked = Asked(
             file.url,
             self.way.storage_options,
             self.way.filesystem,
             self.way.format,
-            tag or None,
-            size if tag and size >= 0 else None,
-            self._given,
+            tag if pinned else None,
+            size if pinned else None,
+            self._said.given,
             mixed=True,
         )
-        return await connect(asked, self.session, self.trace)
+        handle = await connect(asked, self.session, self.trace)
+        seen = handle.of.source.pin or ""
+        if (tag and seen != tag) or (known is not None and handle.of.size != size):
+            raise ObjectChanged("the file is no longer the version that was seen first")
+        return handle
 
     async def look(self, index: int) -> Facts:
         """The facts of a file."""
@@ -176,16 +194,19 @@ class Inventory:
 
     # ---- what was decoded ----
 
-    def decoded(self, index: int, order: Order) -> pa.Table | None:
-        """What a plan of these words gave, where it was small and was read of late."""
+    def decoded(self, index: int, order: Order) -> tuple[pa.Table, Rows] | None:
+        """What a plan of these words gave, and of which rows, where it was small and was read of
+        late."""
         found = self.session.live.engine.shared.held((self._me, index, order.key()))
         return None if found is None else found[0]
 
-    def keep(self, index: int, order: Order, table: pa.Table) -> None:
-        """Keep the rows of a file, as they were decoded, for the next read of the same."""
+    def keep(self, index: int, order: Order, table: pa.Table, rows: Rows) -> None:
+        """Keep these rows of a file, as they were decoded, for the next read of the same."""
         weight = table.get_total_buffer_size() + _TABLE
         if weight <= _SMALL:
-            self.session.live.engine.shared.keep((self._me, index, order.key()), (table, weight))
+            self.session.live.engine.shared.keep(
+                (self._me, index, order.key()), ((table, rows), weight)
+            )
 
     async def _kept(self, index: int, order: Order, handle: Handle | None) -> FilePlan:
         key = (self._me, index, order.key())
@@ -210,21 +231,31 @@ class Inventory:
         self._learn(handle)
 
     async def _generation(self, handle: Handle, index: int) -> int:
-        key = self._key(handle)
+        key = self._key(handle, index)
         schema: Schema | None = None
         if key is None or key not in self._numbers:
             schema = await handle.schema()
-            key = self._key(handle) or _told(handle.format.name, schema)
+            key = self._key(handle, index) or _told(handle.format.name, schema)
         if key not in self._numbers:
             assert schema is not None
+            known = _Known(self._labelled(schema, index))
             self._numbers[key] = len(self._generations)
-            self._generations.append(_Known(schema))
+            self._generations.append(known)
         return self._numbers[key]
 
-    @staticmethod
-    def _key(handle: Handle) -> Hashable | None:
+    def _key(self, handle: Handle, index: int) -> Hashable | None:
         found = handle.format.generation(handle.table)
-        return None if found is None else (handle.format.name, found)
+        ids = None if self._version is None else self._version.files[index].ids
+        return None if found is None else (handle.format.name, found, ids)
+
+    def _labelled(self, schema: Schema, index: int) -> Schema:
+        """The schema of a file; of one of a Lance dataset with the ids that its manifest tells."""
+        if self._version is None:
+            return schema
+        try:
+            return relabelled(schema, self._version.files[index].ids)
+        except FormatError as error:
+            raise error.located(self.url(index)) from None
 
     def _learn(self, handle: Handle) -> None:
         hint = handle.format.learn(handle.table)

@@ -14,7 +14,7 @@ from rangeio.datasets.evolving.fitting import Fit
 from rangeio.datasets.fileplan import FilePlan, Way
 from rangeio.datasets.finding.manifest import shown
 from rangeio.datasets.scan import AT_ONCE
-from rangeio.datasets.window import Reach, Tables, Window
+from rangeio.datasets.window import Claim, Reach, Tables, Window
 from rangeio.engine.batches import tables
 from rangeio.errors import RequestError
 from rangeio.predicate import Predicate
@@ -148,14 +148,17 @@ class DatasetPlan:
 
     def _tables(self, session: Session | None, rows_each: int | None) -> Tables:
         mine = default_session() if session is None else session
-        reach = Reach(AT_ONCE, AT_ONCE, mine.max_buffer // 4)
+        reach = Reach(AT_ONCE, AT_ONCE, mine.max_buffer // 2)
         read = partial(self._read, mine, rows_each)
         return Window(mine.live.engine, read, range(len(self.parts)), reach).tables()
 
-    async def _read(self, session: Session, rows_each: int | None, index: int) -> Tables:
+    async def _read(
+        self, session: Session, rows_each: int | None, index: int, claim: Claim
+    ) -> Tables:
         part = self.parts[index]
         read = await part.file.reached(self.way, session, self.trace)
         ahead = max(session.max_buffer // (2 * AT_ONCE), 1 << 20)
+        await claim(part.file.held(ahead))
         async with aclosing(tables(read, rows_each, ahead=ahead)) as found:
             async for table in found:
                 yield await read.handle.in_pool(partial(self._finished, part, table))

@@ -10,17 +10,19 @@ from functools import partial
 from itertools import accumulate
 from typing import Literal, TypeAlias
 
+import numpy as np
 import pyarrow as pa
 
 from rangeio.datasets.evolving.fitting import Fit
 from rangeio.datasets.fileplan import FilePlan
 from rangeio.datasets.inventory import Inventory, Order, gathered
 from rangeio.datasets.wanted import Wanted
-from rangeio.datasets.window import Reach, Tables, Window
+from rangeio.datasets.window import Claim, Reach, Tables, Window
 from rangeio.engine.batches import tables
 from rangeio.errors import FormatError, NoSuchColumn, RangeIOError, RequestError, StoreError
+from rangeio.plan import Rows
 from rangeio.predicate import Predicate
-from rangeio.reading import Batches, Request, projected
+from rangeio.reading import Batches, Request
 from rangeio.request import RowSelection, rows_of
 from rangeio.statistics import Answer
 
@@ -71,6 +73,7 @@ class Scan:
         self._starts: list[int] = []
         self._wanted: tuple[int, Wanted] | None = None
         self._done = 0
+        self._kept: dict[int, list[Rows]] = {}  # rows that were read, where they are rearranged
 
     @property
     def wanted(self) -> Wanted:
@@ -79,6 +82,12 @@ class Scan:
         if self._wanted is None or self._wanted[0] != known:
             self._wanted = known, Wanted(self.inventory.schema, self.request)
         return self._wanted[1]
+
+    @property
+    def rearranged(self) -> bool:
+        """Whether rows are asked in an order of their own, some twice: only all of them together
+        can be brought into it, and filtered."""
+        return self.selection is not None and self.selection.take is not None
 
     @property
     def arrow(self) -> pa.Schema:
@@ -189,18 +198,22 @@ class Scan:
             rows = self.selection.rows.within(start, start + facts.rows).shifted(-start)
         if not facts.rows or (rows is not None and not rows.count):
             return None
-        fitted = wanted.fit(self.inventory.place(facts.generation))
-        predicate = self._predicate(index)
+        fitted = wanted.fit(self.place(index))
+        predicate = self.predicate(index)
         if predicate is not None and predicate.keep({}) is Answer.NEVER:
             return None
         return Order(fitted, predicate, rows)
 
-    def _predicate(self, index: int) -> Predicate | None:
-        facts, wanted = self.inventory.facts[index], self.wanted
+    def predicate(self, index: int) -> Predicate | None:
+        """The filter in the words of a file whose facts are known."""
+        wanted = self.wanted
         if wanted.predicate is None:
             return None
-        place = self.inventory.place(facts.generation)
-        return wanted.translated(place, self.inventory.manifest[index].partition)
+        return wanted.translated(self.place(index), self.inventory.manifest[index].partition)
+
+    def place(self, index: int) -> int:
+        """Where the generation of a file, whose facts are known, stands in the schema."""
+        return self.inventory.place(self.inventory.facts[index].generation)
 
     def values(self, index: int) -> Mapping[str, object]:
         """The partition columns of a file."""
@@ -214,11 +227,13 @@ class Scan:
     # ---- reading ----
 
     async def batches(self) -> Tables:
-        """Tables in the schema of the result, each of one file's rows."""
-        left, schema = self.options.limit, self.arrow
+        """Tables in the schema of the result, each of one file's rows; of what is rearranged,
+        tables of all that was read for it."""
+        left, schema, whole = self.options.limit, self.arrow, self.rearranged
         if left == 0:
             return
-        whole = self.selection is not None and self.selection.take is not None
+        if whole:
+            left = None
         async with aclosing(self._window()) as window:
             async for table in window:
                 if left is not None:
@@ -232,7 +247,7 @@ class Scan:
 
     async def record_batches(self, batch_rows: int) -> Batches:
         """The result, in batches of at most so many rows."""
-        if self.selection is not None and self.selection.take is not None:
+        if self.rearranged:
             for batch in (await self.table()).combine_chunks().to_batches(batch_rows):
                 yield batch
             return
@@ -248,27 +263,27 @@ class Scan:
         return self._arranged(found)
 
     def _arranged(self, found: list[pa.Table]) -> pa.Table:
-        wanted = self.wanted
-        if self.selection is None or self.selection.take is None:
+        wanted, selection = self.wanted, self.selection
+        if selection is None or not self.rearranged:
             return _joined(found, self.arrow)
-        # Rows in an order of their own, some twice: only all of them together can be filtered.
-        schema = pa.schema([one.arrow for one in wanted.fields])
-        table = self.selection.arranged(_joined(found, schema))
-        if wanted.predicate is not None:
-            table = wanted.predicate.filter(table)
-        return projected(table, wanted.selection, wanted.arrow, self.request.flatten)
+        table = _joined(found, pa.schema([one.arrow for one in wanted.fields]))
+        kept = [rows.shifted(self._starts[i]) for i in sorted(self._kept) for rows in self._kept[i]]
+        # Filters, or policy, may have left out some of the rows.
+        table = wanted.finished(selection.within(_united(kept)).arranged(table))
+        return _of(table.slice(0, self.options.limit), self.arrow)
 
     def _window(self) -> Tables:
         session = self.inventory.session
         engine = session.live.engine
         first = AT_ONCE if self.options.limit is None else 2
-        reach = Reach(AT_ONCE, first, session.max_buffer // 4, self.options.ordered)
+        ordered = self.options.ordered or self.rearranged
+        reach = Reach(AT_ONCE, first, session.max_buffer // 2, ordered)
         return Window(engine, self._guarded_tables, self.files, reach).tables()
 
-    async def _guarded_tables(self, index: int) -> Tables:
+    async def _guarded_tables(self, index: int, claim: Claim) -> Tables:
         handed = 0
         with self._forgiven(index, lambda: handed):
-            async with aclosing(self._tables(index)) as found:
+            async with aclosing(self._tables(index, claim)) as found:
                 async for table in found:
                     yield table
                     handed += table.num_rows
@@ -277,12 +292,12 @@ class Scan:
         if self.options.progress is not None:
             self.options.progress(self._done, len(self.files))
 
-    async def _tables(self, index: int) -> AsyncGenerator[pa.Table, None]:
+    async def _tables(self, index: int, claim: Claim) -> AsyncGenerator[pa.Table, None]:
         inventory = self.inventory
         order = self.order(index) if index in inventory.facts else None
-        table = None if order is None else inventory.decoded(index, order)
-        if order is not None and table is not None:
-            yield await self._result(index, order, table)
+        held = None if order is None else inventory.decoded(index, order)
+        if order is not None and held is not None:
+            yield await self._result(index, order, *held)
             return
         plan = await self.plan(index)
         order = self.order(index)
@@ -290,15 +305,25 @@ class Scan:
             return
         read = await plan.reached(inventory.way, inventory.session, inventory.trace)
         ahead = max(inventory.session.max_buffer // (2 * AT_ONCE), 1 << 20)
+        await claim(plan.held(ahead))
+        done = 0
         async with aclosing(tables(read, self.options.rows_each, ahead=ahead)) as found:
             async for table in found:
                 if table.num_rows == plan.rows.count:
-                    inventory.keep(index, order, table)
-                yield await self._result(index, order, table)
+                    inventory.keep(index, order, table, plan.rows)
+                rows = plan.rows.part(done, done + table.num_rows)
+                done += table.num_rows
+                yield await self._result(index, order, table, rows)
                 del table
 
-    async def _result(self, index: int, order: Order, table: pa.Table) -> pa.Table:
+    async def _result(self, index: int, order: Order, table: pa.Table, rows: Rows) -> pa.Table:
         """What becomes of a file's rows; off the loop where it may take long."""
+        made = await self._made(index, order, table)
+        if self.rearranged:
+            self._kept.setdefault(index, []).append(rows)
+        return made
+
+    async def _made(self, index: int, order: Order, table: pa.Table) -> pa.Table:
         work = partial(self._finished, index, self.wanted, order.fit, table)
         if table.num_rows * max(table.num_columns, 1) <= _FEW:
             return work()
@@ -307,7 +332,7 @@ class Scan:
 
     def _finished(self, index: int, wanted: Wanted, fitted: Fit, table: pa.Table) -> pa.Table:
         values = self.values(index)
-        if self.selection is not None and self.selection.take is not None:
+        if self.rearranged:
             return fitted.table(table, values, self.inventory.url(index))
         return wanted.result(fitted, table, values, self.inventory.url(index))
 
@@ -319,7 +344,17 @@ def _of(table: pa.Table, schema: pa.Schema) -> pa.Table:
 
 
 def _joined(found: list[pa.Table], schema: pa.Schema) -> pa.Table:
+    if found and not len(schema):  # of tables without columns Arrow would lose the rows
+        return pa.table({"_": pa.nulls(sum(one.num_rows for one in found))}).select([])
     return pa.concat_tables(found) if found else schema.empty_table()
+
+
+def _united(parts: list[Rows]) -> Rows:
+    """Sets of rows, each behind the one before, as one set."""
+    if not parts:
+        return Rows([], [])
+    starts = np.concatenate([rows.starts for rows in parts])
+    return Rows(starts, np.concatenate([rows.stops for rows in parts]))
 
 
 def _steps(count: int) -> Iterator[int]:

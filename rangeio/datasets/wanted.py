@@ -38,10 +38,14 @@ class Wanted:
     @cached_property
     def arrow(self) -> pa.Schema:
         """The Arrow schema of the result."""
-        asked = self.selection.arrow_schema.with_metadata(self.schema.schema.metadata or None)
         if not self.request.flatten:
-            return asked
-        return self.selection.flatten(asked.empty_table()).schema
+            return self._asked
+        return self.selection.flatten(self._asked.empty_table()).schema
+
+    @cached_property
+    def _asked(self) -> pa.Schema:
+        """The same, before it is flattened."""
+        return self.selection.arrow_schema.with_metadata(self.schema.schema.metadata or None)
 
     def fit(self, generation: int) -> Fit:
         """How the files of a generation, by its place in the schema, give the fields."""
@@ -68,7 +72,10 @@ class Wanted:
         self, fitted: Fit, table: pa.Table, values: Mapping[str, object], url: str
     ) -> pa.Table:
         """The rows of a file as the caller is to have them."""
-        table = fitted.table(table, values, url)
+        return self.finished(fitted.table(table, values, url))
+
+    def finished(self, table: pa.Table) -> pa.Table:
+        """Of a table of all :attr:`fields`, the rows and columns that the caller is to have."""
         if self.predicate is not None:
             table = self.predicate.filter(table)
-        return projected(table, self.selection, self.arrow, self.request.flatten)
+        return projected(table, self.selection, self._asked, self.request.flatten)

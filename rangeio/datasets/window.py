@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator
 from contextlib import aclosing
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeAlias
 
 import pyarrow as pa
@@ -14,8 +15,11 @@ import pyarrow as pa
 from rangeio.engine.core import Engine
 
 Tables: TypeAlias = AsyncGenerator[pa.Table, None]
-Read: TypeAlias = Callable[[int], Tables]
-"""Makes the tables of one file, whose number it is given."""
+Claim: TypeAlias = Callable[[int], Awaitable[None]]
+"""Waits until a file may hold so many bytes while it is read; the oldest file need never wait."""
+Read: TypeAlias = Callable[[int, Claim], Tables]
+"""Makes the tables of one file, whose number it is given. It claims what it will hold before it
+begins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +27,8 @@ class Reach:
     """How far ahead of what is handed on files are read.
 
     files: at once, at most. first: at first; it doubles with every file that is done. bytes: of
-    tables that wait for their turn. ordered: whether tables keep the order of the files.
+    files that are being read, and of tables that wait for their turn. ordered: whether tables keep
+    the order of the files.
     """
 
     files: int
@@ -42,7 +47,7 @@ class Window:
         self._reach = reach
         self._most = reach.first
         self._turns: deque[_Turn] = deque()
-        self._waiting = 0  # bytes of tables that nobody took yet
+        self._held = 0  # bytes that files claim, and of tables that nobody took yet
         self._moved = asyncio.Condition()
 
     async def tables(self) -> Tables:
@@ -53,7 +58,7 @@ class Window:
                 if turn is None:
                     continue
                 table = turn.tables.popleft()
-                self._waiting -= table.nbytes
+                self._held -= table.nbytes
                 yield table
                 del table
                 await self._tell()
@@ -62,9 +67,7 @@ class Window:
 
     def _started(self) -> bool:
         """Start files up to the limits; whether any is under way."""
-        while len(self._turns) < self._most and (
-            not self._turns or self._waiting < self._reach.bytes
-        ):
+        while len(self._turns) < self._most and (not self._turns or self._held < self._reach.bytes):
             index = next(self._files, None)
             if index is None:
                 break
@@ -93,10 +96,10 @@ class Window:
     async def _run(self, index: int, turn: _Turn) -> None:
         """Read one file; it waits where too much is read ahead, unless it is the oldest."""
         try:
-            async with aclosing(self._read(index)) as tables:
+            async with aclosing(self._read(index, partial(self._claim, turn))) as tables:
                 async for table in tables:
                     turn.tables.append(table)
-                    self._waiting += table.nbytes
+                    self._held += table.nbytes
                     del table
                     async with self._moved:
                         self._moved.notify_all()
@@ -108,11 +111,21 @@ class Window:
                 raise
         finally:
             turn.ended = True
+            self._held -= turn.claimed
             await self._tell()
 
+    async def _claim(self, turn: _Turn, size: int) -> None:
+        async with self._moved:
+            while self._held + size > self._reach.bytes and not self._oldest(turn):
+                await self._moved.wait()
+            turn.claimed = size
+            self._held += size
+
     def _waits(self, turn: _Turn) -> bool:
-        oldest = bool(self._turns) and turn is self._turns[0]
-        return self._waiting >= self._reach.bytes and not (oldest and not turn.tables)
+        return self._held >= self._reach.bytes and not (self._oldest(turn) and not turn.tables)
+
+    def _oldest(self, turn: _Turn) -> bool:
+        return bool(self._turns) and turn is self._turns[0]
 
     async def _tell(self) -> None:
         async with self._moved:
@@ -132,5 +145,6 @@ class _Turn:
     def __init__(self) -> None:
         self.tables: deque[pa.Table] = deque()
         self.task: asyncio.Task[None] | None = None
+        self.claimed = 0
         self.ended = False
         self.error: BaseException | None = None

@@ -20,7 +20,7 @@ from rangeio.transport.transport import Transport
 
 T = TypeVar("T")
 
-_SHARED = 64 << 20  # decoded dictionary pages and the like, kept for the next plan
+_SHARED = 8  # a part of max_buffer: decoded dictionary pages and the like, for the next plan
 
 
 class Engine:
@@ -38,7 +38,9 @@ class Engine:
         self.cache = RangeCache(memory_cache)
         self.flights = Flights(transport, self.budget, self.cache)
         self.columns: OnceCache[Hashable, ColumnMeta] = OnceCache(column_cache, _weight)
-        self.shared: OnceCache[Hashable, tuple[Any, int]] = OnceCache(_SHARED, lambda v: v[1])
+        self.shared: OnceCache[Hashable, tuple[Any, int]] = OnceCache(
+            max_buffer // _SHARED, lambda v: v[1]
+        )
         self.pool = ThreadPoolExecutor(os.cpu_count() or 1, "rangeio-decode")
         self._tasks: set[asyncio.Task[Any]] = set()
 

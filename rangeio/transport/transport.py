@@ -12,7 +12,7 @@ from rangeio.ranges import ByteRange, CostModel, Suffix
 from rangeio.stores.store import Reply
 from rangeio.transport.athand import read_now
 from rangeio.transport.budget import RetryBudget
-from rangeio.transport.buffers import Buffers
+from rangeio.transport.buffers import KEPT, Buffers
 from rangeio.transport.check import Head, check, refused
 from rangeio.transport.clock import Clock, LoopClock
 from rangeio.transport.endpoint import Endpoint
@@ -42,6 +42,7 @@ class Transport:
         policy: Policy | None = None,
         clock: Clock | None = None,
         rng: random.Random | None = None,
+        kept: int = KEPT,
     ) -> None:
         self.limits = limits or Limits()
         self.policy = policy or Policy()
@@ -50,7 +51,7 @@ class Transport:
         self._budget = RetryBudget(self.policy, rng or random.Random())  # noqa: S311 - jitter
         self._watch = Watch(self._clock, self.policy)
         self._gate = Gate(self.limits.in_flight)
-        self.buffers = Buffers()
+        self.buffers = Buffers(kept)
         self._endpoints: dict[tuple[str, str], Endpoint] = {}
 
     async def get(

@@ -145,6 +145,8 @@ def _needed(want: Column, have: Column, g: int) -> Iterator[tuple[str, ...]]:
     shape = shape_of(want.type)
     if not isinstance(want.payload, Sources):
         yield from (leaf.path for leaf in want.leaves())
+    elif not want.children and want.type.num_fields:
+        yield have.path
     elif shape == "struct":
         found = [(child, source_of(child, g)) for child in want.children]
         known = [(c, s) for c, s in found if s is not None and not pa.types.is_null(s.type)]
@@ -190,10 +192,10 @@ def _step(want: Column, have: Column, g: int) -> Step:
     if pa.types.is_null(have.type):
         return SAME if pa.types.is_null(want.type) else Nulls(want.type)
     shape = shape_of(want.type)
+    if shape == "value" or (not want.children and want.type.num_fields):
+        return SAME if have.type == want.type else Cast(want.type, have.id.name)
     if shape == "struct":
         return _struct(want, have, g)
-    if shape == "value":
-        return SAME if have.type == want.type else Cast(want.type, have.id.name)
     steps = [_step(w, h, g) for w, h in zip(inner(want), inner(have), strict=True)]
     if have.type == want.type and all(isinstance(one, Same) for one in steps):
         return SAME

@@ -90,6 +90,8 @@ class Unifier:
         shaped = target or (sides[known[-1]] if known else None)
         if shaped is None:
             return pa.null(), ()
+        if any(_whole(c) for c in _of(sides)):
+            return self._value(place, sides, known, target), ()
         shape = shape_of(shaped.type)
         # A null column of a file is there, but has nothing below it.
         below = tuple(None if c is None or _empty(c) else c for c in sides)
@@ -297,6 +299,12 @@ def _moved(column: Column, above: Place) -> Column:
     children = tuple(_moved(c, place) for c in column.children)
     at = ColumnId(place.unique_id, path)
     return Column(at, column.type, column.nullable, place.declared, children, column.metadata)
+
+
+def _whole(column: Column) -> bool:
+    """Whether a file has nothing below a column that others may have something below: a vector
+    that is one leaf, a struct that is stored row by row."""
+    return not column.children and shape_of(column.type) != "value" and column.type.num_fields > 0
 
 
 def _empty(column: Column) -> bool:
