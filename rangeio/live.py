@@ -49,7 +49,7 @@ class Live:
 
         async def make() -> Engine:
             return Engine(
-                Transport(limits, policy, kept=min(KEPT, max_buffer // 4)),
+                Transport(limits, policy, kept=min(KEPT, max_buffer // 8)),
                 max_buffer=max_buffer,
                 memory_cache=memory_cache,
                 column_cache=column_cache,

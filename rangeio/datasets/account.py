@@ -6,7 +6,6 @@ import html
 from dataclasses import dataclass
 
 from rangeio.datasets.fileplan import FilePlan, gets
-from rangeio.datasets.inventory import gathered
 from rangeio.datasets.scan import Scan
 from rangeio.explanation import counted, size
 
@@ -129,7 +128,7 @@ async def explained(scan: Scan) -> DatasetExplanation:
         held = inventory.decoded(index, order) is not None
         found[index] = await _planned(scan, index, plan, held)
 
-    await gathered(scan.files, one)
+    await inventory.each(scan.files, one)
     made = [get for get in inventory.trace if not (get.cached or get.joined)]
     return DatasetExplanation(
         inventory.manifest.root,

@@ -9,7 +9,6 @@ import pyarrow.compute as pc
 
 from rangeio.datasets.evolving.fitting import source_of
 from rangeio.datasets.fileplan import FilePlan
-from rangeio.datasets.inventory import gathered
 from rangeio.datasets.scan import Scan
 from rangeio.errors import RequestError
 from rangeio.formats import named
@@ -26,7 +25,7 @@ async def counted(scan: Scan) -> int:
     async def one(index: int) -> None:
         answers[index] = await _answer(scan, index)
 
-    await gathered(scan.files, one)
+    await scan.inventory.each(scan.files, one)
     always = [i for i in scan.files if answers[i] is Answer.ALWAYS]
     scan.files = [i for i in scan.files if answers[i] is Answer.MAYBE]
     total = sum(scan.inventory.facts[i].rows for i in always)
@@ -63,7 +62,7 @@ async def extremes(scan: Scan) -> Extremes:
     async def one(index: int) -> None:
         told[index] = await _told(scan, index, kind)
 
-    await gathered(scan.files, one)
+    await scan.inventory.each(scan.files, one)
     for extreme in told.values():
         if extreme is not None:
             found.add(pa.array([one.as_py() for one in extreme], kind))

@@ -99,6 +99,7 @@ class Inventory:
         self._numbers: dict[Hashable, int] = {}
         self._unified: tuple[int, DatasetSchema] | None = None
         self._changes = 0
+        self._largest = 0  # bytes of metadata of one file
         self._places: dict[int, int] = {}
         self._me = object()
 
@@ -143,6 +144,13 @@ class Inventory:
         return order
 
     # ---- looking into files ----
+
+    async def each(self, indexes: Iterable[int], work: Callable[[int], Any]) -> None:
+        """Do ``work`` for each file, as many at once as their metadata leaves room for; the first
+        error ends the others."""
+        # What is parsed of it takes about as much again, and the bytes may be there twice.
+        room = self.session.max_buffer // (8 * max(self._largest, 1))
+        await gathered(indexes, work, min(max(room, 2), OPENING))
 
     async def open(self, index: int) -> Handle:
         """The file, in the version that was seen first: by the listing, or when it was opened."""
@@ -226,6 +234,7 @@ class Inventory:
         """Note the facts of a file that was opened."""
         number = await self._generation(handle, index)
         rows = await handle.num_rows()
+        self._largest = max(self._largest, handle.table.metadata_size)
         self._changes += self._generations[number].add(index)
         self.facts[index] = Facts(handle.of.size, handle.of.source.pin or "", rows, number)
         self._learn(handle)
@@ -291,9 +300,7 @@ def _told(fmt: str, schema: Schema) -> Hashable:
     )
 
 
-async def gathered(
-    indexes: Iterable[int], work: Callable[[int], Any], together: int = OPENING
-) -> None:
+async def gathered(indexes: Iterable[int], work: Callable[[int], Any], together: int) -> None:
     """Do ``work`` for each, some at once; the first error ends the others."""
     left = iter(indexes)
 

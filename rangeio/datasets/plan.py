@@ -148,7 +148,7 @@ class DatasetPlan:
 
     def _tables(self, session: Session | None, rows_each: int | None) -> Tables:
         mine = default_session() if session is None else session
-        reach = Reach(AT_ONCE, AT_ONCE, mine.max_buffer // 2)
+        reach = Reach(AT_ONCE, AT_ONCE, mine.max_buffer // 4)
         read = partial(self._read, mine, rows_each)
         return Window(mine.live.engine, read, range(len(self.parts)), reach).tables()
 

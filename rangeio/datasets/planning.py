@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from rangeio.datasets.evolving.fitting import Fit
-from rangeio.datasets.inventory import gathered
 from rangeio.datasets.plan import DatasetPlan, Part, Result
 from rangeio.datasets.scan import Scan
 from rangeio.errors import BadRows
@@ -24,6 +23,6 @@ async def planned(scan: Scan) -> DatasetPlan:
         fit = bare.setdefault(id(order.fit), order.fit.bare())
         found[index] = Part(plan, fit, tuple(scan.values(index).items()))
 
-    await gathered(scan.files, one)
+    await inventory.each(scan.files, one)
     result = Result(scan.arrow, wanted.selection, wanted.predicate, scan.request.flatten)
     return DatasetPlan(tuple(found[i] for i in sorted(found)), result, inventory.way)

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from rangeio.datasets.evolving.fitting import Fit
 from rangeio.datasets.fileplan import FilePlan
-from rangeio.datasets.inventory import Inventory, Order, gathered
+from rangeio.datasets.inventory import Inventory, Order
 from rangeio.datasets.wanted import Wanted
 from rangeio.datasets.window import Claim, Reach, Tables, Window
 from rangeio.engine.batches import tables
@@ -128,7 +128,7 @@ class Scan:
 
     async def _look(self, indexes: range | set[int]) -> None:
         """Learn the facts of these files."""
-        await gathered(
+        await self.inventory.each(
             (i for i in indexes if i not in self.inventory.facts), self._guarded(self._fact)
         )
 
@@ -143,7 +143,7 @@ class Scan:
         if self.options.limit is not None and self.request.filters is None:
             await self._enough(self.options.limit)
         else:
-            await gathered(unknown, self._guarded(self._plan_ahead))
+            await self.inventory.each(unknown, self._guarded(self._plan_ahead))
         lost = {one.url for one in self.options.skipped}
         self.files = [i for i in self.files if self.inventory.manifest[i].url not in lost]
 
@@ -277,7 +277,7 @@ class Scan:
         engine = session.live.engine
         first = AT_ONCE if self.options.limit is None else 2
         ordered = self.options.ordered or self.rearranged
-        reach = Reach(AT_ONCE, first, session.max_buffer // 2, ordered)
+        reach = Reach(AT_ONCE, first, session.max_buffer // 4, ordered)
         return Window(engine, self._guarded_tables, self.files, reach).tables()
 
     async def _guarded_tables(self, index: int, claim: Claim) -> Tables:
