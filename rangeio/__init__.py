@@ -7,6 +7,7 @@ from rangeio.aio import AsyncFile, open_async
 from rangeio.column import ColumnReader
 from rangeio.convert import convert
 from rangeio.datasets.dataset import Dataset, dataset
+from rangeio.datasets.plan import DatasetPlan
 from rangeio.errors import FormatError, RangeIOError, RequestError, StoreError
 from rangeio.explanation import Explanation
 from rangeio.fetching import fetch, fetch_async, open_raw
@@ -23,6 +24,7 @@ __all__ = [
     "Column",
     "ColumnReader",
     "Dataset",
+    "DatasetPlan",
     "Explanation",
     "File",
     "FormatError",

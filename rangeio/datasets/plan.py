@@ -13,7 +13,7 @@ import pyarrow as pa
 from rangeio.datasets.evolving.fitting import Fit
 from rangeio.datasets.fileplan import FilePlan, Way
 from rangeio.datasets.finding.manifest import shown
-from rangeio.datasets.scan import AT_ONCE
+from rangeio.datasets.scan import AT_ONCE, joined
 from rangeio.datasets.window import Claim, Reach, Tables, Window
 from rangeio.engine.batches import tables
 from rangeio.errors import RequestError
@@ -126,7 +126,7 @@ class DatasetPlan:
         async def work() -> pa.Table:
             async with aclosing(self._tables(session, None)) as found:
                 held = [table async for table in found]
-            return pa.concat_tables(held) if held else self.schema.empty_table()
+            return joined(held, self.schema)
 
         return _run(session, work())
 
@@ -184,7 +184,7 @@ def _cut(part: Part, most: int) -> Iterator[Part]:
     if _weight(plan) <= most or not plan.plan.units:
         yield part
         return
-    start, _ = plan.rows.extent
+    start = 0  # the first unit may begin before the first row that is wanted
     for stop in _stops(plan, most):
         yield replace(part, file=_rows_of(plan, start, stop))
         start = stop

@@ -176,7 +176,8 @@ class Scan:
             yield
         except (StoreError, FormatError) as error:
             url = self.inventory.url(index)
-            error.located(url)
+            if url.endswith(error.url):  # of some stores the error knows the path alone
+                error.url = url
             if self.options.on_error != "skip":
                 raise
             self.options.skipped.append(Skipped(url, error, rows()))
@@ -265,8 +266,8 @@ class Scan:
     def _arranged(self, found: list[pa.Table]) -> pa.Table:
         wanted, selection = self.wanted, self.selection
         if selection is None or not self.rearranged:
-            return _joined(found, self.arrow)
-        table = _joined(found, pa.schema([one.arrow for one in wanted.fields]))
+            return joined(found, self.arrow)
+        table = joined(found, pa.schema([one.arrow for one in wanted.fields]))
         kept = [rows.shifted(self._starts[i]) for i in sorted(self._kept) for rows in self._kept[i]]
         # Filters, or policy, may have left out some of the rows.
         table = wanted.finished(selection.within(_united(kept)).arranged(table))
@@ -343,7 +344,8 @@ def _of(table: pa.Table, schema: pa.Schema) -> pa.Table:
     return pa.Table.from_arrays(table.columns, schema=schema)
 
 
-def _joined(found: list[pa.Table], schema: pa.Schema) -> pa.Table:
+def joined(found: list[pa.Table], schema: pa.Schema) -> pa.Table:
+    """The tables, all of this schema, as one."""
     if found and not len(schema):  # of tables without columns Arrow would lose the rows
         return pa.table({"_": pa.nulls(sum(one.num_rows for one in found))}).select([])
     return pa.concat_tables(found) if found else schema.empty_table()
