@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from contextlib import aclosing
+from contextlib import ExitStack, aclosing
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import pyarrow as pa
@@ -180,11 +180,13 @@ class Dataset:
         """
         checked(batch_rows)
         request = Request(columns, rows, filters, flatten, case_sensitive)
-        told = progress_of(progress, "reading")
-        options = self._options(limit, on_error, told.__enter__())
-        options.rows_each, options.ordered = batch_rows, ordered
-        scan = self._run(self._prepared(request, options))
-        stream = Stream(self._batches(scan, batch_rows), self._session)
+        with ExitStack() as shown:
+            told = shown.enter_context(progress_of(progress, "reading"))
+            options = self._options(limit, on_error, told)
+            options.rows_each, options.ordered = batch_rows, ordered
+            scan = self._run(self._prepared(request, options))
+            ended = shown.pop_all()
+        stream = Stream(self._batches(scan, batch_rows, ended), self._session)
         return pa.RecordBatchReader.from_batches(scan.arrow, stream)
 
     def explain(
@@ -301,13 +303,14 @@ class Dataset:
         finally:
             self.skipped = tuple(options.skipped)
 
-    async def _batches(self, scan: Scan, batch_rows: int) -> Batches:
-        try:
-            async with aclosing(scan.record_batches(batch_rows)) as batches:
-                async for batch in batches:
-                    yield batch
-        finally:
-            self.skipped = tuple(scan.options.skipped)
+    async def _batches(self, scan: Scan, batch_rows: int, ended: ExitStack) -> Batches:
+        with ended:
+            try:
+                async with aclosing(scan.record_batches(batch_rows)) as batches:
+                    async for batch in batches:
+                        yield batch
+            finally:
+                self.skipped = tuple(scan.options.skipped)
 
     def _extreme(self, column: Word, filters: Filters | None) -> tuple[pa.Scalar, pa.Scalar]:
         async def work() -> tuple[pa.Scalar, pa.Scalar]:
