@@ -56,7 +56,7 @@ class FsspecStore:
     """Ranged reads through an fsspec filesystem, async or not.
 
     Nothing pins a version: such filesystems take no If-Match. The size comes from one ``info()``
-    with each suffix GET, that is with each opening; the tag, always weak, from what info tells.
+    with each suffix GET, that is with each opening, and where it is not known; the tag, always weak, from what info tells.
     A synchronous filesystem runs in the loop's executor, an async one on its own loop.
     """
 
@@ -72,8 +72,7 @@ class FsspecStore:
         known = await self._info(key, at)
         part = _within(at, known)
         if part is None:
-            return Reply(None, known.size if known else None, known.tag if known else "",
-                         status=416)  # fmt: skip
+            return Reply(None, known.size, known.tag, status=416)
         data = await self._call("cat_file", key, at, start=part.start, end=part.stop)
         view = memoryview(data).cast("B").toreadonly()
         if len(view) > part.size:
@@ -86,8 +85,7 @@ class FsspecStore:
                 f"asked for {part.size} bytes, the filesystem gave {len(view)}", url=redact(key),
                 at=part,
             )  # fmt: skip
-        total, tag = (known.size, known.tag) if known else (None, "")
-        return Reply(part, total, tag, view, size=part.size)
+        return Reply(part, known.size, known.tag, view, size=part.size)
 
     async def close(self) -> None:
         """Forget the sizes; the filesystem belongs to whoever made it."""
@@ -96,10 +94,11 @@ class FsspecStore:
     def __repr__(self) -> str:
         return f"FsspecStore({type(self._fs).__name__})"
 
-    async def _info(self, key: str, at: ByteRange | Suffix) -> _Known | None:
-        """Size and tag: looked up for a suffix, remembered for what follows."""
-        if isinstance(at, ByteRange):
-            return self._known.get(key)
+    async def _info(self, key: str, at: ByteRange | Suffix) -> _Known:
+        """Size and tag: looked up for a suffix, remembered for what follows. A range that comes
+        first, by a plan that was made elsewhere, looks them up too: they are what it is held to."""
+        if isinstance(at, ByteRange) and key in self._known:
+            return self._known[key]
         # A listing that the filesystem has cached may tell the size of an older version.
         self._fs.invalidate_cache(self._fs._parent(key))
         info = await self._call("info", key, at)
@@ -140,13 +139,10 @@ async def _run(fs: Any, name: str, key: str, options: Mapping[str, int]) -> Any:
     return await asyncio.get_running_loop().run_in_executor(None, call)
 
 
-def _within(at: ByteRange | Suffix, known: _Known | None) -> ByteRange | None:
+def _within(at: ByteRange | Suffix, known: _Known) -> ByteRange | None:
     """The part of the object that is asked for; None where there is no such byte."""
     if isinstance(at, Suffix):
-        assert known is not None
         return ByteRange(max(0, known.size - at.size), known.size) if known.size else None
-    if known is None:
-        return at if at.size else None
     return ByteRange(at.start, min(at.stop, known.size)) if at.start < known.size else None
 
 
