@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rangeio.datasets.scan import Progress
 from rangeio.errors import RequestError
-
-_EVERY_S = 0.1
 
 
 @contextmanager
@@ -26,19 +23,16 @@ def progress_of(told: bool | Callable[[int, int], object], verb: str) -> Iterato
         raise RequestError(f"progress is True, False or a callable, not {told!r}")
 
 
-def _shown(verb: str) -> Iterator[Progress]:
-    due = 0.0
-
-    def show(done: int, total: int) -> None:
-        nonlocal due
-        if time.monotonic() >= due or done == total:
-            of = f" of {total:,}" if total else ""
-            sys.stderr.write(f"\r\x1b[K{verb}: {done:,}{of} files")
-            sys.stderr.flush()
-            due = time.monotonic() + _EVERY_S
-
+def _shown(verb: str) -> Iterator[Progress | None]:
+    """A bar on stderr; none without rich."""
     try:
-        yield show
-    finally:
-        sys.stderr.write("\r\x1b[K")
-        sys.stderr.flush()
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+        from rich.progress import Progress as Bar
+    except ImportError:
+        yield None
+        return
+    columns = (TextColumn(verb), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(verb, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total or None)
