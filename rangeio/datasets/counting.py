@@ -56,7 +56,7 @@ async def extremes(scan: Scan) -> Extremes:
     if len(scan.arrow) != 1:
         raise RequestError("one column has a least and a greatest value")
     kind = scan.arrow.field(0).type
-    found = _Extremes(kind)
+    found = _Extremes(_compared(kind))
     told: dict[int, Extremes | None] = {}
 
     async def one(index: int) -> None:
@@ -65,7 +65,7 @@ async def extremes(scan: Scan) -> Extremes:
     await scan.inventory.each(scan.files, one)
     for extreme in told.values():
         if extreme is not None:
-            found.add(pa.array([one.as_py() for one in extreme], kind))
+            found.add(pa.array([one.as_py() for one in extreme], _compared(kind)))
     scan.files = [i for i in scan.files if told[i] is None]
     async for table in scan.batches():
         found.add(table.column(0))
@@ -74,7 +74,7 @@ async def extremes(scan: Scan) -> Extremes:
 
 async def _told(scan: Scan, index: int, kind: pa.DataType) -> Extremes | None:
     """What a file's metadata says exactly; None where it has to be read."""
-    answer, nothing = await _answer(scan, index), pa.scalar(None, kind)
+    answer, nothing = await _answer(scan, index), pa.scalar(None, _compared(kind))
     if answer is Answer.NEVER:
         return nothing, nothing
     plan = await scan.plan(index)
@@ -91,9 +91,16 @@ async def _told(scan: Scan, index: int, kind: pa.DataType) -> Extremes | None:
     if not (said.min_exact and said.max_exact) or said.min is None or said.max is None:
         return None
     try:
-        return pa.scalar(said.min, kind), pa.scalar(said.max, kind)
+        return pa.scalar(said.min, _compared(kind)), pa.scalar(said.max, _compared(kind))
     except (pa.ArrowException, ValueError, TypeError, OverflowError):
         return None
+
+
+def _compared(kind: pa.DataType) -> pa.DataType:
+    """The type in which Arrow compares values of another."""
+    if pa.types.is_dictionary(kind):
+        return kind.value_type
+    return pa.float32() if pa.types.is_float16(kind) else kind
 
 
 class _Extremes:
@@ -104,6 +111,7 @@ class _Extremes:
         self._found: list[Any] = []
 
     def add(self, values: pa.Array | pa.ChunkedArray) -> None:
+        values = values.cast(self._kind)
         if pa.types.is_floating(self._kind):
             values = values.filter(pc.invert(pc.fill_null(pc.is_nan(values), False)))
         try:

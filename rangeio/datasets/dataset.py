@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from contextlib import ExitStack, aclosing
+from contextlib import ExitStack, aclosing, suppress
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import pyarrow as pa
@@ -19,13 +19,16 @@ from rangeio.datasets.planning import planned
 from rangeio.datasets.report import progress_of
 from rangeio.datasets.resolving import Resolved, resolved
 from rangeio.datasets.scan import OnError, Options, Progress, Scan, Skipped
-from rangeio.errors import Closed, RequestError
+from rangeio.datasets.sparing import SparingInventory
+from rangeio.errors import Closed, FormatError, NoSuchColumn, RequestError, StoreError
+from rangeio.formats.format import Stale
 from rangeio.predicate import Filters
 from rangeio.reading import Batches, Request, checked
 from rangeio.request import RowWords
 from rangeio.schema import Schema
 from rangeio.select import Word, Words
 from rangeio.session import Session, default_session
+from rangeio.sought import Sought
 from rangeio.stores.address import Options as StoreOptions
 from rangeio.stream import Stream
 from rangeio.transport.trace import Trace
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 T = TypeVar("T")
+_REQUESTS = 16  # sets of words for which it is remembered what they reach
 Target = str | os.PathLike[str]
 Told = bool | Callable[[int, int], object]
 
@@ -103,6 +107,7 @@ class Dataset:
         self._session = session
         self._closed = False
         self._inventory = Inventory(session, found, way, Said.of(schema, names))
+        self._known_by_words: dict[str, Inventory] = {}
 
     # ---- what it is ----
 
@@ -117,7 +122,7 @@ class Dataset:
         """How columns were matched: of every schema among the files the url of the first that has
         it, how many have, and "id", "name" or "mixed". Opens every file once."""
         self._run(self._known())
-        return self._inventory.schema.matched
+        return self._inventory.matched
 
     @property
     def num_rows(self) -> int:
@@ -289,11 +294,35 @@ class Dataset:
         return sum(facts.rows for facts in self._inventory.facts.values())
 
     async def _prepared(self, request: Request, options: Options) -> Scan:
-        scan = Scan(self._inventory, request, options)
+        sparing = await self._sparing(request)
+        if sparing is not None:
+            with suppress(Stale, NoSuchColumn):  # a word meant more than its letters say
+                return await self._begun(Scan(sparing, request, options))
+            options.skipped.clear()
+        return await self._begun(Scan(self._inventory, request, options))
+
+    async def _sparing(self, request: Request) -> Inventory | None:
+        """What is known of the files as far as the request's words reach, where that spares
+        reading the metadata of all columns."""
+        if request.columns is None or not len(self.files):
+            return None
+        words = Sought.of(request.columns, request.filters, request.case_sensitive)
+        key = repr(words)
+        try:
+            spared = await self._inventory.spares(words)
+        except (StoreError, FormatError):
+            return None  # the read will tell
+        if spared and key not in self._known_by_words:
+            if len(self._known_by_words) >= _REQUESTS:
+                self._known_by_words.clear()
+            self._known_by_words[key] = SparingInventory(self._inventory, words)
+        return self._known_by_words.get(key)
+
+    async def _begun(self, scan: Scan) -> Scan:
         try:
             await scan.prepare()
         finally:
-            self.skipped = tuple(options.skipped)
+            self.skipped = tuple(scan.options.skipped)
         return scan
 
     async def _table(self, request: Request, options: Options) -> pa.Table:

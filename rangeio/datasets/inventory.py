@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
 
-from rangeio.datasets.evolving.evolution import DatasetSchema, Generation, unified
+from rangeio.datasets.evolving.evolution import DatasetSchema, Generation, How, unified
 from rangeio.datasets.evolving.fitting import Fit
 from rangeio.datasets.fileplan import FilePlan, Way, planned
 from rangeio.datasets.finding.lancedataset import relabelled
@@ -22,8 +23,9 @@ from rangeio.formats.format import Stale
 from rangeio.opening import Asked, connect
 from rangeio.plan import Rows
 from rangeio.predicate import Predicate
-from rangeio.schema import Schema
+from rangeio.schema import Column, Schema
 from rangeio.session import Session
+from rangeio.sought import Sought
 from rangeio.transport.trace import Trace
 
 OPENING = 32
@@ -87,12 +89,13 @@ class Inventory:
 
     def __init__(self, session: Session, found: Resolved, way: Way, said: Said) -> None:
         self.session = session
+        self.found = found
         self.manifest = found.files
         self.way = way
         self._version = found.version
         if found.version is not None and said.declared is None:
             said = replace(said, declared=found.version.schema)
-        self._said = said
+        self.said = said
         self.trace = Trace()
         self.facts: dict[int, Facts] = {}
         self._generations: list[_Known] = []
@@ -101,6 +104,9 @@ class Inventory:
         self._changes = 0
         self._largest = 0  # bytes of metadata of one file
         self._places: dict[int, int] = {}
+        self._locks: dict[Hashable, asyncio.Lock] = {}
+        self._spares: bool | None = None  # unknown, until a file was opened
+        self.opened: dict[int, Handle] = {}  # for who asks for it next
         self._me = object()
 
     # ---- what is known ----
@@ -113,7 +119,7 @@ class Inventory:
     @property
     def declared(self) -> bool:
         """Whether the caller said what the schema is."""
-        return self._said.declared is not None
+        return self.said.declared is not None
 
     def url(self, index: int) -> str:
         """Of a file, for people."""
@@ -127,11 +133,18 @@ class Inventory:
             made = unified(
                 [self._generations[i].told(self.manifest) for i in order],
                 partitions=self.manifest.partitions,
-                declared=self._said.declared,
-                names=self._said.names,
+                declared=self.said.declared,
+                names=self.said.names,
             )
             self._unified = self._changes, made
         return self._unified[1]
+
+    @property
+    def matched(self) -> tuple[tuple[str, int, How], ...]:
+        """As DatasetSchema tells it, with the files that were looked into by now."""
+        known = self.schema.matched
+        counts = (len(self._generations[i].files) for i in self._order())
+        return tuple((url, count, how) for (url, _, how), count in zip(known, counts, strict=True))
 
     def place(self, generation: int) -> int:
         """Where a generation stands in :attr:`schema`."""
@@ -152,8 +165,20 @@ class Inventory:
         room = self.session.max_buffer // (8 * max(self._largest, 1))
         await gathered(indexes, work, min(max(room, 2), OPENING))
 
+    async def spares(self, words: Sought) -> bool:
+        """Whether the first file is one of whose schema less than all is read for these words."""
+        async with self._locks.setdefault((os.getpid(), -1), asyncio.Lock()):
+            if self._spares is None:
+                handle = await self.open(0)
+                self._spares = handle.format.sought(handle.table, words) is not None
+                self.opened[0] = handle
+        return self._spares
+
     async def open(self, index: int) -> Handle:
         """The file, in the version that was seen first: by the listing, or when it was opened."""
+        held = self.opened.pop(index, None)
+        if held is not None and held.engine is self.session.live.engine:
+            return held
         file, known = self.manifest[index], self.facts.get(index)
         tag, size = (file.tag, file.size) if known is None else (known.tag, known.size)
         # A weak tag pins no GET: who tells them has to be asked for the file's size and tag first.
@@ -165,7 +190,7 @@ class Inventory:
             self.way.format,
             tag if pinned else None,
             size if pinned else None,
-            self._said.given,
+            self.said.given,
             mixed=True,
         )
         handle = await connect(asked, self.session, self.trace)
@@ -177,16 +202,28 @@ class Inventory:
     async def look(self, index: int) -> Facts:
         """The facts of a file."""
         if index not in self.facts:
-            await self._looked(await self.open(index), index)
+            await self._first(index)
         return self.facts[index]
+
+    async def _first(self, index: int) -> Handle | None:
+        """Learn the facts of a file, once however many ask at once; None: another was first."""
+        key = os.getpid(), index  # a lock that a forked child inherits may be held for ever
+        async with self._locks.setdefault(key, asyncio.Lock()):
+            if index in self.facts:
+                return None
+            try:
+                handle = await self.open(index)
+                await self._looked(handle, index)
+            finally:
+                self._locks.pop(key, None)
+        return handle
 
     async def plan(self, index: int, choose: Choose) -> FilePlan | None:
         """What to read of a file, of which the facts may not be known yet."""
         handle: Handle | None = None
         for _ in range(3):
             if index not in self.facts:
-                handle = await self.open(index)
-                await self._looked(handle, index)
+                handle = await self._first(index)
             order = choose(index)
             if order is None:
                 return None
@@ -194,8 +231,7 @@ class Inventory:
                 return await self._kept(index, order, handle)
             except Stale:
                 # Another schema than its neighbours': what was learnt of it is not so.
-                assert handle is not None
-                del self.facts[index]
+                handle = handle or await self.open(index)
                 await handle.open(None)
                 await self._looked(handle, index)
         raise AssertionError("a file whose schema is never the one it has")
@@ -232,8 +268,8 @@ class Inventory:
 
     async def _looked(self, handle: Handle, index: int) -> None:
         """Note the facts of a file that was opened."""
+        rows = await handle.num_rows()  # first: it verifies a schema that was only assumed
         number = await self._generation(handle, index)
-        rows = await handle.num_rows()
         self._largest = max(self._largest, handle.table.metadata_size)
         self._changes += self._generations[number].add(index)
         self.facts[index] = Facts(handle.of.size, handle.of.source.pin or "", rows, number)
@@ -244,7 +280,11 @@ class Inventory:
         schema: Schema | None = None
         if key is None or key not in self._numbers:
             schema = await handle.schema()
-            key = self._key(handle, index) or _told(handle.format.name, schema)
+            key = self._key(handle, index) or (handle.format.name, told(schema))
+        return self._number(key, schema, index)
+
+    def _number(self, key: Hashable, schema: Schema | None, index: int) -> int:
+        """Of a generation; a new one has this schema."""
         if key not in self._numbers:
             assert schema is not None
             known = _Known(self._labelled(schema, index))
@@ -291,11 +331,11 @@ class _Known:
         return Generation(self.schema, url, len(self.files))
 
 
-def _told(fmt: str, schema: Schema) -> Hashable:
-    """What tells a schema from others where the format has no key: all of its columns."""
-    return fmt, tuple(
+def told(columns: Iterable[Column]) -> Hashable:
+    """What tells columns from others, their places in the file included."""
+    return tuple(
         (one.id, str(one.type), one.nullable, one.id_declared, repr(one.payload))
-        for column in schema
+        for column in columns
         for one in column.walk()
     )
 

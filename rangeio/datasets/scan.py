@@ -115,9 +115,7 @@ class Scan:
         values = [file.partition for file in self.inventory.manifest]
         lost = {one.url for one in self.options.skipped}
         self.files = [
-            i
-            for i in every
-            if wanted.may_hold(values[i]) and self.inventory.manifest[i].url not in lost
+            i for i in every if wanted.may_hold(values[i]) and self.inventory.url(i) not in lost
         ]
         if not self.inventory.declared:
             await self._survey()
@@ -140,12 +138,14 @@ class Scan:
         unknown = [i for i in self.files if i not in self.inventory.facts]
         if not unknown:
             return
-        if self.options.limit is not None and self.request.filters is None:
-            await self._enough(self.options.limit)
+        limit, every = self.options.limit, self.request.filters is None
+        # Where files may be left out, nobody knows how many of them are enough.
+        if limit is not None and every and self.options.on_error == "raise":
+            await self._enough(limit)
         else:
             await self.inventory.each(unknown, self._guarded(self._plan_ahead))
         lost = {one.url for one in self.options.skipped}
-        self.files = [i for i in self.files if self.inventory.manifest[i].url not in lost]
+        self.files = [i for i in self.files if self.inventory.url(i) not in lost]
 
     async def _plan_ahead(self, index: int) -> None:
         await self.plan(index)
@@ -270,8 +270,10 @@ class Scan:
         table = joined(found, pa.schema([one.arrow for one in wanted.fields]))
         kept = [rows.shifted(self._starts[i]) for i in sorted(self._kept) for rows in self._kept[i]]
         # Filters, or policy, may have left out some of the rows.
-        table = wanted.finished(selection.within(_united(kept)).arranged(table))
-        return _of(table.slice(0, self.options.limit), self.arrow)
+        selection = selection.within(_united(kept))
+        # Of a table without columns Arrow would take no rows.
+        table = selection.arranged(table) if wanted.fields else counting(selection.count)
+        return _of(wanted.finished(table).slice(0, self.options.limit), self.arrow)
 
     def _window(self) -> Tables:
         session = self.inventory.session
@@ -347,8 +349,13 @@ def _of(table: pa.Table, schema: pa.Schema) -> pa.Table:
 def joined(found: list[pa.Table], schema: pa.Schema) -> pa.Table:
     """The tables, all of this schema, as one."""
     if found and not len(schema):  # of tables without columns Arrow would lose the rows
-        return pa.table({"_": pa.nulls(sum(one.num_rows for one in found))}).select([])
+        return counting(sum(one.num_rows for one in found))
     return pa.concat_tables(found) if found else schema.empty_table()
+
+
+def counting(rows: int) -> pa.Table:
+    """So many rows of no columns."""
+    return pa.table({"_": pa.nulls(rows)}).select([])
 
 
 def _united(parts: list[Rows]) -> Rows:

@@ -115,7 +115,7 @@ class Handle(Reached):
         hold, where the request does not fit what was assumed, or where no hop was needed that could
         have verified it.
         """
-        schema = await self._sought(words) if words is not None else None
+        schema = await self.sought(words) if words is not None else None
         if schema is not None:
             try:
                 return await self._chosen(schema, choose)
@@ -134,7 +134,7 @@ class Handle(Reached):
 
     async def column(self, word: Word) -> Column:
         """The one column that a word means."""
-        schema = await self._sought(Sought((word,)))
+        schema = await self.sought(Sought((word,)))
         if schema is not None:
             try:
                 return one_of(schema, word)[1]
@@ -142,8 +142,9 @@ class Handle(Reached):
                 pass
         return one_of(await self.schema(), word)[1]
 
-    async def _sought(self, words: Sought) -> Schema | None:
-        """The schema as far as the words reach, where that is less than all of it."""
+    async def sought(self, words: Sought) -> Schema | None:
+        """The schema as far as the words reach, where that is less than all of it; None where the
+        schema is had whole. Looking at another column of it raises Stale."""
         steps = None if self._schema else self.format.sought(self.table, words)
         if steps is None:
             return None

@@ -56,7 +56,8 @@ class FsspecStore:
     """Ranged reads through an fsspec filesystem, async or not.
 
     Nothing pins a version: such filesystems take no If-Match. The size comes from one ``info()``
-    with each suffix GET, that is with each opening, and where it is not known; the tag, always weak, from what info tells.
+    with each suffix GET, that is with each opening, and where it is not known; the tag, always
+    weak, from what info tells.
     A synchronous filesystem runs in the loop's executor, an async one on its own loop.
     """
 
@@ -65,6 +66,8 @@ class FsspecStore:
     def __init__(self, filesystem: Any, *, profile: str = "http") -> None:
         self.profile = profile
         self._fs = apart(filesystem)
+        # Where asking costs nothing, a version that was overwritten is noticed.
+        self._near = "memory" in _protocols(filesystem)
         self._known: OrderedDict[str, _Known] = OrderedDict()
 
     async def get(self, key: str, at: ByteRange | Suffix, *, if_match: str | None = None) -> Reply:
@@ -97,7 +100,7 @@ class FsspecStore:
     async def _info(self, key: str, at: ByteRange | Suffix) -> _Known:
         """Size and tag: looked up for a suffix, remembered for what follows. A range that comes
         first, by a plan that was made elsewhere, looks them up too: they are what it is held to."""
-        if isinstance(at, ByteRange) and key in self._known:
+        if isinstance(at, ByteRange) and key in self._known and not self._near:
             return self._known[key]
         # A listing that the filesystem has cached may tell the size of an older version.
         self._fs.invalidate_cache(self._fs._parent(key))
@@ -121,6 +124,11 @@ class FsspecStore:
             failure = refused(error, key, at)
         # Raised out here, so that a traceback does not show the inner error and its urls.
         raise failure
+
+
+def _protocols(filesystem: Any) -> tuple[str, ...]:
+    found = filesystem.protocol
+    return (found,) if isinstance(found, str) else tuple(found)
 
 
 def apart(filesystem: Any) -> Any:

@@ -177,7 +177,8 @@ class DorisTable:
 
     def _schema(self, make: Callable[[int], Column]) -> Schema:
         naming = self.naming
-        return Schema(naming.names, make, ids=naming.ids.tolist(), find=naming.find)
+        ids = naming.ids.tolist()
+        return Schema(naming.names, make, ids=ids, declared=[True] * len(ids), find=naming.find)
 
 
 def _stubs(column: ColumnId, found: SubColumns) -> list[Column]:
