@@ -4,10 +4,10 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 PYTEST := $(BIN)/python -m pytest
-LINTED := $(wildcard rangeio tests benchmarks examples localstack setup.py)
+LINTED := $(wildcard rangeio pyspark_rangeio.py tests benchmarks examples localstack setup.py)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test test-native-off test-localstack fuzz fuzz-footers asan lint format bench clean
+.PHONY: help venv jar demo test test-native-off test-localstack fuzz fuzz-footers asan lint format bench clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 26
@@ -20,6 +20,9 @@ $(STAMP): pyproject.toml constraints.txt $(wildcard setup.py rangeio/codecs/*.py
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
 	@touch $@
+
+jar: $(STAMP) ## the jar by which Spark prunes columns; needs javac and pyspark
+	$(BIN)/python setup.py --quiet jar
 
 demo: $(STAMP) ## the main job against an embedded S3 server, with its figures
 	$(BIN)/rangeio demo

@@ -1,0 +1,72 @@
+"""rangeio as a data source of Spark: ``spark.read.format("rangeio").load("s3://...")``.
+
+Needs ``rangeio[spark]`` where the driver and the workers run. All of it works in Spark Connect too.
+
+Options, as those of Spark's own sources: path, paths (a JSON list), pathGlobFilter,
+recursiveFileLookup, basePath, modifiedAfter and modifiedBefore (of local files), mergeSchema,
+ignoreCorruptFiles, ignoreMissingFiles. And:
+
+- columns: those of the inferred schema: names with commas between them, or a JSON list.
+- includeFilePath: the name of a column that holds each row's file.
+- format: of all files, where it is not to be sniffed.
+- storage.*: fsspec's options, ``storage.key``; JSON where they are not text. Names are lower-cased
+  by Spark. The settings ``spark.hadoop.fs.s3a.*`` are not seen by Python.
+- concurrency: GETs at once, cacheBytes: of the cache in memory, cacheDir: all of one worker.
+- splitBytes: of the asked columns in one task, at most about; 64 MiB. There is at least a task for
+  each core of the machine that plans, where there is as much to divide.
+
+Columns of Spark's schema are found by name, in any case where none has its own; what no file has
+is null. A file's times in nanoseconds are cut to microseconds. INT96 is an instant where Spark
+wrote the file, and without a zone where others did.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from rangeio.spark.enabling import Pruning
+
+__all__ = ["enable", "read"]
+
+
+def read(
+    spark: SparkSession,
+    url: str | Sequence[str],
+    columns: str | Sequence[str] | None = None,
+    filters: Any = None,
+    *,
+    storage_options: Mapping[str, object] | None = None,
+    **options: Any,
+) -> DataFrame:
+    """The asked columns and rows of one or many files as a DataFrame.
+
+    Args:
+        url: a path or url of a file, a directory or a glob, or a list of them.
+        columns: names, dotted paths or globs; None is all of them.
+        filters: the lists of pyarrow and pandas, ``[("a", ">", 5)]``. They skip what cannot match,
+            and Spark applies them as its own ``where``.
+        storage_options: fsspec's.
+        options: any of the data source's, ``mergeSchema=True``.
+
+    Nothing but metadata is read before the DataFrame is used. Raises RequestError for words that
+    make no sense, and Spark's own errors for what the planner finds.
+    """
+    from rangeio.spark.frame import frame
+
+    return frame(spark, url, columns, filters, storage_options, options)
+
+
+def enable(spark: SparkSession) -> Pruning:
+    """Let Spark's own ``select``, ``where`` and ``limit`` decide what is read. Once a session.
+
+    Loads a small Java class into it. The result says "automatic", or "manual" with the reason why
+    columns must be named (:func:`read`, ``.schema()`` or the option columns). Never raises for a
+    session that takes no classes.
+    """
+    from rangeio.spark.enabling import enabled
+
+    return enabled(spark)

@@ -1,0 +1,82 @@
+package io.rangeio.spark;
+
+import java.util.HashMap;
+import java.util.Map;
+import org.apache.spark.sql.connector.catalog.Table;
+import org.apache.spark.sql.connector.catalog.TableProvider;
+import org.apache.spark.sql.connector.expressions.Transform;
+import org.apache.spark.sql.execution.datasources.v2.python.PythonDataSourceV2;
+import org.apache.spark.sql.sources.DataSourceRegister;
+import org.apache.spark.sql.types.MetadataBuilder;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.sql.util.CaseInsensitiveStringMap;
+
+/**
+ * Spark's own Python data source named "rangeio", with the column pruning, filters, limit and
+ * statistics that Spark gives to sources of the JVM only. All work stays in Python.
+ */
+public final class RangeProvider implements TableProvider, DataSourceRegister {
+  static final String NAME = "rangeio";
+
+  /** Set for the Python source's schema(): it may tell the rows by the metadata below. */
+  static final String WANTED = "__pushed_statistics";
+
+  /** Metadata of the first field of an inferred schema: how many rows there are in all. */
+  static final String ROWS = "rangeio.rows";
+
+  private long rows = -1;
+
+  /** A new one each time, for it remembers the options and the plan of its first use. */
+  static PythonDataSourceV2 python() {
+    PythonDataSourceV2 python = new PythonDataSourceV2();
+    python.setShortName(NAME);
+    return python;
+  }
+
+  /** The options as Python is to see them: some more, and without that which is for the jar. */
+  static CaseInsensitiveStringMap with(CaseInsensitiveStringMap options, Map<String, String> more) {
+    Map<String, String> all = new HashMap<>(options.asCaseSensitiveMap());
+    all.keySet().removeIf(RangeScan.ESTIMATED::equalsIgnoreCase);
+    all.putAll(more);
+    return new CaseInsensitiveStringMap(all);
+  }
+
+  @Override
+  public String shortName() {
+    return NAME;
+  }
+
+  @Override
+  public boolean supportsExternalMetadata() {
+    return true;
+  }
+
+  @Override
+  public StructType inferSchema(CaseInsensitiveStringMap options) {
+    StructType schema = python().inferSchema(with(options, Map.of(WANTED, "field")));
+    if (schema.length() == 0 || !schema.fields()[0].metadata().contains(ROWS)) {
+      return schema;
+    }
+    rows = schema.fields()[0].metadata().getLong(ROWS);
+    return withoutRows(schema);
+  }
+
+  /** The schema as the user is to see it. */
+  private static StructType withoutRows(StructType schema) {
+    StructField[] fields = schema.fields().clone();
+    StructField first = fields[0];
+    fields[0] =
+        new StructField(
+            first.name(),
+            first.dataType(),
+            first.nullable(),
+            new MetadataBuilder().withMetadata(first.metadata()).remove(ROWS).build());
+    return new StructType(fields);
+  }
+
+  @Override
+  public Table getTable(StructType schema, Transform[] partitions, Map<String, String> options) {
+    return new RangeTable(python().getTable(schema, partitions, options), rows);
+  }
+}

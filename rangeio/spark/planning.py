@@ -1,0 +1,114 @@
+"""A read of Spark's, planned once where the driver is, and divided among its tasks."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+import pyspark.sql.types as st
+
+from rangeio.datasets.plan import DatasetPlan
+from rangeio.errors import RequestError
+from rangeio.predicate import Filters
+from rangeio.schema import Schema
+from rangeio.spark.filtering import usable
+from rangeio.spark.listing import Listing
+from rangeio.spark.matching import Path, cheapest, matched
+from rangeio.spark.pushed import filters_of
+
+TASKS_PER_CORE = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What a query wants. filters, pushed: they only ever skip, Spark checks again; pushed are
+    those of the Java half, in its own words. limit: rows that are enough."""
+
+    schema: st.StructType
+    filters: Filters | None = None
+    pushed: str | None = None
+    limit: int | None = None
+
+
+def planned(files: Listing, wish: Wish) -> DatasetPlan | None:
+    """The plan of all files, whose columns are those of the wish that there are; None: no rows.
+
+    The metadata of each file is read once. Columns are looked up in the first file, and in all of
+    them only where it lacks one. Raises what the files raise that the options do not ignore.
+    """
+    if not len(files.files):
+        return None
+    files = files.readable()
+    if not len(files.files):
+        return None
+    known, paths = _known(files, wish.schema)
+    if not paths:
+        return None
+    filters = _filters(wish, known, paths)
+    if wish.limit is not None and filters is None:
+        return _enough(files, paths, wish.limit)
+    return _plan(files, paths, filters)
+
+
+def divided(plan: DatasetPlan, split_bytes: int, cores: int | None = None) -> list[DatasetPlan]:
+    """The plan in parts of about as many bytes of the asked columns each.
+
+    One a core, for a task costs more than a small file; more where a part would be larger than
+    ``split_bytes``, in multiples of what the cores do at once while these are few. cores: the
+    planner cannot see how many the cluster has, and takes those of its own machine.
+    """
+    cores = cores or os.cpu_count() or 1
+    wanted = -(-plan.bytes // split_bytes)
+    if cores < wanted <= TASKS_PER_CORE * cores:
+        wanted = -(-wanted // cores) * cores
+    return plan.split(max(wanted, cores))
+
+
+def _known(files: Listing, schema: st.StructType) -> tuple[Schema, tuple[Path, ...]]:
+    known = files.only([0]).dataset().schema
+    found = matched(schema, known)
+    if found.missing and len(files.files) > 1:
+        known = files.dataset().schema
+        found = matched(schema, known)
+    if found.paths:
+        return known, found.paths
+    # Nothing that there is was asked for: how many rows there are still counts.
+    cheap = cheapest(known)
+    return known, () if cheap is None else (cheap,)
+
+
+def _filters(wish: Wish, known: Schema, paths: tuple[Path, ...]) -> Filters | None:
+    if wish.pushed is None:
+        return usable(wish.filters, known, wish.schema)
+    tops = dict.fromkeys(path[0] for path in paths)
+    return filters_of(wish.pushed, pa.schema([known[name].arrow for name in tops]))
+
+
+def _plan(files: Listing, paths: tuple[Path, ...], filters: Filters | None) -> DatasetPlan:
+    dataset = files.dataset()
+    if filters is None:
+        return dataset.plan(list(paths))
+    try:
+        return dataset.plan(list(paths), filters=filters)
+    except RequestError:  # what a filter says fits the first file, not all of them
+        return dataset.plan(list(paths))
+
+
+def _enough(files: Listing, paths: tuple[Path, ...], limit: int) -> DatasetPlan:
+    """Of as many files as have so many rows; no others are opened."""
+    some, every = 1, len(files.files)
+    while True:
+        plan = _plan(files.only(range(min(some, every))), paths, None)
+        if plan.num_rows >= limit or some >= every:
+            return _cut(plan, limit)
+        some *= 4
+
+
+def _cut(plan: DatasetPlan, limit: int) -> DatasetPlan:
+    rows = 0
+    for i, part in enumerate(plan.parts):
+        if rows >= limit:
+            return replace(plan, parts=plan.parts[:i])
+        rows += part.file.rows.count
+    return plan

@@ -1,0 +1,84 @@
+"""The data source ``rangeio``: what ``pyspark_rangeio`` has to say once it is used."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Mapping
+
+import pyarrow as pa
+import pyspark.sql.types as st
+
+from rangeio.predicate import Filters
+from rangeio.select import select
+from rangeio.spark.filtering import expression
+from rangeio.spark.listing import listing
+from rangeio.spark.literals import read_conditions
+from rangeio.spark.options import ReadOptions, read_options
+from rangeio.spark.reader import FilteringReader, Reader
+from rangeio.spark.sessions import session_of
+from rangeio.spark.types import spark_schema
+
+WIDE = 200
+"""Columns from which a read without any projection is warned of."""
+
+ROWS = "rangeio.rows"
+"""Metadata by which the Java half learns about how many rows there are."""
+
+_FILTERING = "pyspark.sql.worker.data_source_pushdown_filters"
+
+
+def inferred(given: Mapping[str, str]) -> st.StructType:
+    """The schema of the first file, or of all files with mergeSchema, partition columns last; only
+    the asked columns where the options name some. Raises RequestError, and what the files raise."""
+    options = read_options(given)
+    files = listing(options, session_of(options))
+    sample = files.sample()
+    known = sample.schema
+    words = None if options.columns is None else list(options.columns)
+    fields = select(known, words, case_sensitive=False).fields
+    whole = pa.schema([one.arrow for one in fields], metadata=known.metadata or None)
+    # A column of which only a part is read is not the one that Spark noted.
+    parts = [one.name for one in fields if one.type != known[one.name].type]
+    found = spark_schema(whole, without=parts)
+    rows = files.rows(sample) if options.statistics else None
+    return found if rows is None or not fields else _with_rows(found, rows)
+
+
+def _with_rows(schema: st.StructType, rows: int) -> st.StructType:
+    """As the Java half wants to be told: in the metadata of the first field."""
+    first, *others = schema.fields
+    told = st.StructField(first.name, first.dataType, first.nullable, {ROWS: rows})
+    return st.StructType([told, *others])
+
+
+def reader(given: Mapping[str, str], schema: st.StructType, *, inferred: bool) -> Reader:
+    """Reads the columns of ``schema``. inferred: the user named none."""
+    options = read_options(given)
+    if inferred and options.columns is None and not options.by_jar and len(schema) > WIDE:
+        warnings.warn(remedy(len(schema)), stacklevel=2)
+    kind = FilteringReader if _filtering() else Reader
+    return kind(options, schema, _filters(options, schema))
+
+
+def remedy(columns: int) -> str:
+    """What to do about a read of too many columns."""
+    return (
+        f"rangeio reads all {columns:,} columns: Spark tells a Python data source of no projection."
+        ' Name the columns, .option("columns", "a,b") or .schema("a double, b double"), or call'
+        " rangeio.spark.enable(spark) once, and Spark's select() is enough"
+    )
+
+
+def _filters(options: ReadOptions, schema: st.StructType) -> Filters | None:
+    """Those that :func:`rangeio.spark.read` wrote; the Java half knows of them by its own."""
+    if options.filters is None or options.pushed is not None:
+        return None
+    return expression(read_conditions(options.filters), schema)
+
+
+def _filtering() -> bool:
+    """Whether this is the process in which Spark hands filters down: it starts none where
+    spark.sql.python.filterPushdown.enabled is not set."""
+    main = getattr(sys.modules.get("__main__"), "__spec__", None)
+    return _FILTERING in sys.modules or getattr(main, "name", None) == _FILTERING
