@@ -28,7 +28,8 @@ demo: $(STAMP) ## the main job against an embedded S3 server, with its figures
 	$(BIN)/rangeio demo
 
 test: $(STAMP) ## the whole suite, then its codec part without the native kernels
-	$(PYTEST) -n 2
+	$(PYTEST) -n 2 --ignore tests/spark
+	$(PYTEST) tests/spark
 	RANGEIO_NATIVE=off $(PYTEST) -n 2 tests/codecs
 
 test-native-off: $(STAMP) ## the codec part of the suite without the native kernels

@@ -27,12 +27,11 @@ collect_ignore_glob = ["test_spark_*.py"] if LACKING else []
 
 
 def pytest_collection_modifyitems(items):
-    """Spark and its libraries warn of each other's versions; one process has the one session."""
+    """Spark and its libraries warn of each other's versions."""
     here = str(Path(__file__).parent)
     for item in items:
         if str(item.path).startswith(here):
             item.add_marker(pytest.mark.filterwarnings("default"))
-            item.add_marker(pytest.mark.xdist_group("spark"))
 
 
 def settings():
