@@ -27,6 +27,8 @@ def _piled(kind: pa.DataType) -> bool:
 
 def taken(table: pa.Table, places: npt.NDArray[np.int64]) -> pa.Table:
     """The rows at ``places``, in their order, repeated as they are."""
+    if not table.num_columns:  # Arrow takes no rows of it
+        return pa.table({"_": pa.nulls(len(places))}).select([])
     try:
         return table.take(pa.array(places))
     except pa.ArrowNotImplementedError:

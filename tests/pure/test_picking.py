@@ -42,3 +42,10 @@ def test_a_slice_of_piled_lists_is_copied():
     assert rebased(sliced).offset == 0
     assert rebased(sliced).to_pylist() == sliced.to_pylist()
     assert rebased(ARRAYS[0].slice(3)).offset == 3
+
+
+def test_rows_without_columns_are_counted():
+    none = pa.table({"a": [1, 2, 3]}).select([])
+    assert taken(none, np.array([2, 0, 0, 1])).num_rows == 4
+    assert taken(none, np.array([], np.int64)).num_rows == 0
+    assert filtered(none, pa.array([True, False, True])).num_rows == 2
