@@ -25,10 +25,15 @@ def _piled(kind: pa.DataType) -> bool:
     return (fixed(kind) and fixed(kind.value_type)) or any(_piled(one) for one in below)
 
 
+def counting(rows: int) -> pa.Table:
+    """So many rows of no columns."""
+    return pa.table({"_": pa.nulls(rows)}).select([])
+
+
 def taken(table: pa.Table, places: npt.NDArray[np.int64]) -> pa.Table:
     """The rows at ``places``, in their order, repeated as they are."""
     if not table.num_columns:  # Arrow takes no rows of it
-        return pa.table({"_": pa.nulls(len(places))}).select([])
+        return counting(len(places))
     try:
         return table.take(pa.array(places))
     except pa.ArrowNotImplementedError:

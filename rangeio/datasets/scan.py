@@ -20,6 +20,7 @@ from rangeio.datasets.wanted import Wanted
 from rangeio.datasets.window import Claim, Reach, Tables, Window
 from rangeio.engine.batches import tables
 from rangeio.errors import FormatError, NoSuchColumn, RangeIOError, RequestError, StoreError
+from rangeio.picking import counting
 from rangeio.plan import Rows
 from rangeio.predicate import Predicate
 from rangeio.reading import Batches, Request
@@ -351,11 +352,6 @@ def joined(found: list[pa.Table], schema: pa.Schema) -> pa.Table:
     if found and not len(schema):  # of tables without columns Arrow would lose the rows
         return counting(sum(one.num_rows for one in found))
     return pa.concat_tables(found) if found else schema.empty_table()
-
-
-def counting(rows: int) -> pa.Table:
-    """So many rows of no columns."""
-    return pa.table({"_": pa.nulls(rows)}).select([])
 
 
 def _united(parts: list[Rows]) -> Rows:

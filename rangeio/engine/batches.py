@@ -12,6 +12,7 @@ from rangeio.engine.flights import located
 from rangeio.engine.handle import Reached
 from rangeio.engine.reader import AHEAD, Reader
 from rangeio.formats.format import ColumnMeta
+from rangeio.picking import counting
 from rangeio.plan import Piece, Plan, Rows
 from rangeio.schema import Column, ColumnId
 
@@ -84,5 +85,5 @@ def assembled(read: Prepared, rows: Rows, held: Mapping[ColumnId, Sequence[Piece
     }
     arrays = [read.handle.format.assemble(field, rows, near) for field in read.fields]
     if not arrays:
-        return pa.table({"_": pa.nulls(rows.count)}).select([])
+        return counting(rows.count)
     return pa.Table.from_arrays(arrays, schema=read.schema)

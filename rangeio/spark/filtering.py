@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from operator import eq, ge, gt, le, lt, ne
 from typing import Any
 
 import pyarrow as pa
@@ -77,7 +78,7 @@ def _one(condition: Condition, schema: st.StructType) -> pc.Expression:
     number = isinstance(_at(schema, path), st.FloatType | st.DoubleType)
     if operator in (">", ">=") and number:  # NaN is not less, so it matches
         return ~(column <= value) if operator == ">" else ~(column < value)
-    return _COMPARED[operator](column, value)
+    return COMPARED[operator](column, value)
 
 
 def _within(column: pc.Expression, values: Iterable[object], inside: bool) -> pc.Expression:
@@ -90,15 +91,16 @@ def _within(column: pc.Expression, values: Iterable[object], inside: bool) -> pc
     return found if inside else ~found & ~column.is_null()
 
 
-_COMPARED: dict[str, Any] = {
-    "=": lambda column, value: column == value,
-    "==": lambda column, value: column == value,
-    "!=": lambda column, value: column != value,
-    "<": lambda column, value: column < value,
-    "<=": lambda column, value: column <= value,
-    ">": lambda column, value: column > value,
-    ">=": lambda column, value: column >= value,
+COMPARED: dict[str, Any] = {
+    "=": eq,
+    "==": eq,
+    "!=": ne,
+    "<": lt,
+    "<=": le,
+    ">": gt,
+    ">=": ge,
 }
+"""Of columns, pyarrow's and Spark's alike."""
 
 
 def _is_nan(value: object) -> bool:

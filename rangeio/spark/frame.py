@@ -13,7 +13,7 @@ from pyspark.sql import functions as sf
 
 from rangeio.errors import BadFilter
 from rangeio.spark.enabling import automatic
-from rangeio.spark.filtering import Condition
+from rangeio.spark.filtering import COMPARED, Condition
 from rangeio.spark.literals import Groups, as_groups, write_conditions
 from rangeio.spark.source import WIDE, remedy
 from rangeio.spark.storage import storage_texts
@@ -94,14 +94,7 @@ def _one(condition: Condition) -> Column:
     return found
 
 
-_OPERATORS: dict[str, Any] = {
-    "=": lambda column, value: column == value,
-    "==": lambda column, value: column == value,
-    "!=": lambda column, value: column != value,
-    "<": lambda column, value: column < value,
-    "<=": lambda column, value: column <= value,
-    ">": lambda column, value: column > value,
-    ">=": lambda column, value: column >= value,
+_OPERATORS: dict[str, Any] = COMPARED | {
     "in": lambda column, values: column.isin(list(values)),
     "not in": lambda column, values: ~column.isin(list(values)),
     "is null": lambda column: column.isNull(),
