@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql.datasource import DataSource
 
 if TYPE_CHECKING:
-    from pyspark.sql.datasource import DataSourceReader
+    from pyspark.sql.datasource import DataSourceReader, DataSourceWriter
     from pyspark.sql.types import StructType
 
 
@@ -37,6 +37,12 @@ class DefaultSource(DataSource):
         from rangeio.spark.source import reader
 
         return reader(self.options, schema, inferred=self.inferred)
+
+    def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
+        """Writes files of ``schema``, all visible together."""
+        from rangeio.spark.source import writer
+
+        return writer(self.options, schema, overwrite=overwrite)
 
     def __repr__(self) -> str:
         return "rangeio.DataSource"  # options may hold credentials

@@ -68,6 +68,21 @@ def write(
     return _Writing(sink, shown).run(chosen, checked, source)
 
 
+def checked_format(name: str, options: Mapping[str, object], schema: pa.Schema) -> str:
+    """What the names of a format's files end in, once it is known that it can hold these columns
+    and has these options. Writes nothing. Raises RequestError."""
+    chosen = writer(name)
+    chosen.encoder(schema, chosen.options(options), lambda data: None, 0).drop()
+    return chosen.suffixes[0]
+
+
+def suffix_of(name: str, options: Mapping[str, object]) -> str:
+    """What the names of a format's files end in. RequestError for an option that it has not."""
+    chosen = writer(name)
+    chosen.options(options)
+    return chosen.suffixes[0]
+
+
 @dataclass(frozen=True, slots=True)
 class _Source:
     """Tables of one schema; rows: how many, None where that is not known."""

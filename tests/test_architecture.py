@@ -17,7 +17,7 @@ PURE = (*WORDS, *FILTERS, "select", "sought", "request", "explanation", "codecs"
 FOUND = ("globs", "manifest", "partitions", "tabledirs")
 NAMES = ("datasets.evolving", *(f"datasets.finding.{one}" for one in FOUND))
 BELOW = (*PURE, "environment", "formats", "stores", "transport", "engine")
-HANDLES = ("file", "aio", "column", "datasets", "write", "convert")
+HANDLES = ("file", "aio", "column", "datasets", "write", "convert", "staging", "folders")
 FRONT = ("live", "session", "opening", "reading", "stream", "fetching", *HANDLES)
 
 OPEN = (*BELOW, "index", *FRONT)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from rangeio.spark.enabling import Pruning
 
-__all__ = ["enable", "read"]
+__all__ = ["convert", "enable", "read", "verify"]
 
 
 def read(
@@ -70,3 +70,71 @@ def enable(spark: SparkSession) -> Pruning:
     from rangeio.spark.enabling import enabled
 
     return enabled(spark)
+
+
+def convert(
+    spark: SparkSession,
+    src: str | Sequence[str],
+    dst: str,
+    *,
+    format: str = "parquet",  # noqa: A002 - as in rangeio.convert
+    columns: Sequence[str] | None = None,
+    filters: Any = None,
+    overwrite: bool = False,
+    source_options: Mapping[str, object] | None = None,
+    storage_options: Mapping[str, object] | None = None,
+    **options: object,
+) -> DataFrame:
+    """Each file of a folder as a file of another format in another folder, by a Spark job.
+
+    Each file keeps its name but for the suffix, and appears whole or not at all. May be run again,
+    after any failure too: what is there already, made of the same version of the same file in the
+    same way, is kept. Tasks may be repeated, and run twice at once.
+
+    Args:
+        src: a path or url of a directory, a file or a glob, or a list of them.
+        dst: the folder. Empty files in ``_rangeio_converted/`` in it say what was made of what.
+        format: of the new files, "parquet" or "doris", with its ``options``, see
+            :func:`rangeio.write`.
+        columns, filters: as in :func:`rangeio.convert`.
+        overwrite: also replace files that no conversion made.
+        source_options, storage_options: fsspec's, for ``src`` and for ``dst``.
+
+    Returns: a DataFrame that is computed already, a row a file: file, status ("converted", "kept"
+    or "failed"), bytes (of the new file), seconds, error. Raises RequestError for words that make
+    no sense, and StoreError where a folder cannot be listed.
+    """
+    from rangeio.spark.jobs.converting import Job, converted
+    from rangeio.spark.jobs.naming import absolute
+    from rangeio.spark.options import as_s3
+
+    reads = {"columns": columns, "filters": filters}
+    chosen = {name: value for name, value in reads.items() if value is not None}
+    to = absolute(as_s3(dst))
+    job = Job(to, format, chosen, options, overwrite, source_options, storage_options)
+    return converted(spark, src, job)
+
+
+def verify(
+    spark: SparkSession,
+    url: str | Sequence[str],
+    *,
+    against: str | Sequence[str] | None = None,
+    storage_options: Mapping[str, object] | None = None,
+    against_options: Mapping[str, object] | None = None,
+) -> DataFrame:
+    """Read every value of every file of a folder, with all checks, by a Spark job.
+
+    Args:
+        url: a path or url of a directory, a file or a glob, or a list of them.
+        against: the same for files to compare with, row by row: those that ``url`` was converted
+            from. A file is compared with the one of its name, suffixes apart.
+        storage_options, against_options: fsspec's.
+
+    Returns: a DataFrame that is computed already, a row a file: file, status ("ok" or "failed"),
+    bytes (of the file), seconds, error.
+    """
+    from rangeio.spark.jobs.verifying import Check, verified
+
+    check = Check(against is not None, storage_options, against_options)
+    return verified(spark, url, against, check)

@@ -10,6 +10,7 @@ from operator import and_, or_
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import functions as sf
+from pyspark.sql.types import DataType
 
 from rangeio.errors import BadFilter
 from rangeio.spark.enabling import automatic
@@ -50,6 +51,8 @@ def frame(
 
 
 def _text(value: Any) -> str:
+    if isinstance(value, DataType):
+        return str(value.json())
     if isinstance(value, bool):
         return str(value).lower()
     return value if isinstance(value, str) else json.dumps(value)

@@ -16,17 +16,22 @@ from rangeio.datasets.finding.partitions import partitions
 from rangeio.datasets.resolving import Resolved, resolved
 from rangeio.errors import FormatError, NotFound, RangeIOError, RequestError, StoreError
 from rangeio.session import Session
+from rangeio.spark.naming import declared
 from rangeio.spark.options import ReadOptions
 
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """The files, how they are reached, and what is done about those that cannot be read."""
+    """The files, how they are reached, and what is done about those that cannot be read.
+
+    declared: the columns of files that carry no names.
+    """
 
     found: Resolved
     way: Way
     session: Session
     options: ReadOptions
+    declared: pa.Schema | None = None
 
     @property
     def files(self) -> Manifest:
@@ -35,7 +40,7 @@ class Listing:
 
     def dataset(self) -> Dataset:
         """All of them as one."""
-        return Dataset(self.found, self.way, None, None, self.session)
+        return Dataset(self.found, self.way, self.declared, None, self.session)
 
     def only(self, places: Collection[int]) -> Listing:
         """Those at these places of the manifest."""
@@ -107,7 +112,8 @@ def listing(options: ReadOptions, session: Session) -> Listing:
     files = _based(made.files, options)
     if options.file_column is not None:
         files = _named(files, options.file_column)
-    return replace(made, found=Resolved(files, made.found.version))
+    told = declared(options, [one.url for one in files])
+    return replace(made, found=Resolved(files, made.found.version), declared=told)
 
 
 def _meant(file: DataFile, options: ReadOptions) -> bool:

@@ -39,6 +39,7 @@ class ReadOptions:
     ignore_missing: bool = False
     file_column: str | None = None
     format: str | None = None
+    file_schema: str | None = None
     cache_dir: str | None = None
     cache_bytes: int | None = None
     concurrency: int | None = None
@@ -151,6 +152,7 @@ _OPTIONS: Iterable[tuple[str, str, Callable[[str], Any]]] = (
     ("ignoreMissingFiles", "ignore_missing", _flag),
     ("includeFilePath", "file_column", str),
     ("format", "format", str),
+    ("fileSchema", "file_schema", str),
     ("cacheDir", "cache_dir", str),
     ("cacheBytes", "cache_bytes", _whole),
     ("concurrency", "concurrency", _whole),

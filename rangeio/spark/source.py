@@ -9,15 +9,19 @@ from collections.abc import Mapping
 import pyarrow as pa
 import pyspark.sql.types as st
 
+from rangeio.folders import files_below
 from rangeio.predicate import Filters
 from rangeio.select import select
 from rangeio.spark.filtering import expression
 from rangeio.spark.listing import listing
 from rangeio.spark.literals import read_conditions
+from rangeio.spark.naming import nameless, refuse_others
 from rangeio.spark.options import ReadOptions, read_options
 from rangeio.spark.reader import FilteringReader, Reader
 from rangeio.spark.sessions import session_of
 from rangeio.spark.types import spark_schema
+from rangeio.spark.writing.options import write_options
+from rangeio.spark.writing.writer import Writer
 
 WIDE = 200
 """Columns from which a read without any projection is warned of."""
@@ -37,7 +41,8 @@ def inferred(given: Mapping[str, str]) -> st.StructType:
     known = sample.schema
     words = None if options.columns is None else list(options.columns)
     fields = select(known, words, case_sensitive=False).fields
-    whole = pa.schema([one.arrow for one in fields], metadata=known.metadata or None)
+    told = known.metadata if files.declared is None else files.declared.metadata
+    whole = pa.schema([one.arrow for one in fields], metadata=told or None)
     # A column of which only a part is read is not the one that Spark noted.
     parts = [one.name for one in fields if one.type != known[one.name].type]
     found = spark_schema(whole, without=parts)
@@ -59,6 +64,15 @@ def reader(given: Mapping[str, str], schema: st.StructType, *, inferred: bool) -
         warnings.warn(remedy(len(schema)), stacklevel=2)
     kind = FilteringReader if _filtering() else Reader
     return kind(options, schema, _filters(options, schema))
+
+
+def writer(given: Mapping[str, str], schema: st.StructType, *, overwrite: bool) -> Writer:
+    """Writes rows of ``schema``. Raises RequestError for what cannot be written, or not there."""
+    options = write_options(given)
+    files_below(options.path, options.storage)  # refuses tables
+    if nameless(options.format) and not overwrite:
+        refuse_others(options, schema)
+    return Writer(options, schema, overwrite=overwrite)
 
 
 def remedy(columns: int) -> str:

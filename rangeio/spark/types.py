@@ -83,6 +83,23 @@ def arrow_schema(schema: st.StructType) -> pa.Schema:
     return to_arrow_schema(schema, timezone="UTC")
 
 
+def optional(schema: pa.Schema) -> pa.Schema:
+    """Of which everything may be null but the keys of maps: below a null all is."""
+    return pa.schema([_optional(field) for field in schema])
+
+
+def _optional(field: pa.Field) -> pa.Field:
+    return pa.field(field.name, _inner(field.type))
+
+
+def _inner(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_struct(kind):
+        return pa.struct([_optional(one) for one in kind])
+    if pa.types.is_map(kind):
+        return pa.map_(_inner(kind.key_type), _inner(kind.item_type))
+    return pa.list_(_inner(kind.value_type)) if pa.types.is_list(kind) else kind
+
+
 def nullable(kind: st.DataType) -> st.DataType:
     """The type, of which everything may be null."""
     if isinstance(kind, st.StructType):

@@ -184,23 +184,27 @@ class FsspecSink:
         raise failure
 
     def _failed(self, error: Exception) -> RangeIOError:
-        """What a filesystem's exception means while something is written."""
         if isinstance(error, FileExistsError) and not self._overwrite:
             return RequestError("there is an object already, and overwrite=False", url=self._url)
-        if isinstance(error, FileNotFoundError):
-            return NotFound("no such bucket or directory", url=self._url)
-        if isinstance(error, ClientConnectionError):
-            return Unreachable(f"the connection failed: {type(error).__name__}", url=self._url)
-        package = type(error).__module__.partition(".")[0]
-        if package == "botocore":
-            return _botocore(error).located(self._url)
-        if package == "gcsfs" and str(getattr(error, "code", "")).isdigit():
-            return Refusal(int(error.code), {}).error(self._url)  # type: ignore[attr-defined]
-        failure = refused(error, self._url)
-        if isinstance(failure, RefusedForGood) and not isinstance(error, IsADirectoryError):
-            said = failure.reason.partition(": ")[2]
-            return RefusedForGood(f"the filesystem cannot write this: {said}", url=self._url)
-        return failure
+        return failed_write(error, self._url)
+
+
+def failed_write(error: Exception, url: str) -> RangeIOError:
+    """What a filesystem's exception means while something is written; url: for people."""
+    if isinstance(error, FileNotFoundError):
+        return NotFound("no such bucket or directory", url=url)
+    if isinstance(error, ClientConnectionError):
+        return Unreachable(f"the connection failed: {type(error).__name__}", url=url)
+    package = type(error).__module__.partition(".")[0]
+    if package == "botocore":
+        return _botocore(error).located(url)
+    if package == "gcsfs" and str(getattr(error, "code", "")).isdigit():
+        return Refusal(int(error.code), {}).error(url)  # type: ignore[attr-defined]
+    failure = refused(error, url)
+    if isinstance(failure, RefusedForGood) and not isinstance(error, IsADirectoryError):
+        said = failure.reason.partition(": ")[2]
+        return RefusedForGood(f"the filesystem cannot write this: {said}", url=url)
+    return failure
 
 
 def protocols(filesystem: Any) -> set[str]:

@@ -144,6 +144,11 @@ class LocalSink:
         return RequestError("there is a file already, and overwrite=False", url=self._shown)
 
     def _refused(self, error: OSError) -> StoreError:
-        words = ServerFault, f"the disk failed: {error.strerror}"
-        kind, reason = _KINDS.get(error.errno or 0, words)
-        return kind(reason, url=self._shown)
+        return refused_write(error, self._shown)
+
+
+def refused_write(error: OSError, path: str) -> StoreError:
+    """What the system's error means while something is written."""
+    words = ServerFault, f"the disk failed: {error.strerror}"
+    kind, reason = _KINDS.get(error.errno or 0, words)
+    return kind(reason, url=path)

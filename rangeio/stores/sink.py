@@ -8,7 +8,8 @@ from typing import Any
 
 from rangeio.errors import RequestError
 from rangeio.stores.address import Address, Options, locate
-from rangeio.stores.store import Sink
+from rangeio.stores.localfolder import LocalFolder
+from rangeio.stores.store import Folder, Sink
 
 
 def open_sink(
@@ -26,23 +27,43 @@ def open_sink(
     if not isinstance(target, str | os.PathLike):
         raise RequestError(f"cannot write to a {type(target).__name__}: give a url or a path")
     at = locate(target, storage_options, filesystem)
-    kind = at.identity.scheme
     if str(os.fspath(target)).endswith("/"):
         raise RequestError("a name that ends in a slash is a directory's", url=at.url)
-    if kind == "file":
+    if at.identity.scheme == "file":
         from rangeio.stores.localsink import LocalSink
 
         return LocalSink(at.key, overwrite=overwrite), at.url
-    if kind == "http":
-        raise _only_read(at)
-    from rangeio.stores.fsspecsink import FsspecSink, protocols
+    from rangeio.stores.fsspecsink import FsspecSink
 
-    found = _filesystem(at, os.fspath(target), dict(storage_options or {}), filesystem)
+    found = _writable(at, os.fspath(target), dict(storage_options or {}), filesystem)
+    return FsspecSink(found, at.key, at.url, overwrite=overwrite), at.url
+
+
+def open_folder(
+    target: str | os.PathLike[str], storage_options: Options | None = None, filesystem: Any = None
+) -> Folder:
+    """All that lies below a name, to be listed, moved and removed. Raises as :func:`open_sink`."""
+    text = os.fspath(target).rstrip("/") or "/"
+    at = locate(text, storage_options, filesystem)
+    if at.identity.scheme == "file":
+        return LocalFolder(at.key)
+    from rangeio.stores.folder import FsspecFolder
+
+    found = _writable(at, text, dict(storage_options or {}), filesystem)
+    return FsspecFolder(found, at.key, at.url)
+
+
+def _writable(at: Address, url: str, options: dict[str, object], given: Any) -> Any:
+    from rangeio.stores.fsspecsink import protocols
+
+    if at.identity.scheme == "http":
+        raise _only_read(at)
+    found = _filesystem(at, url, options, given)
     if protocols(found) & {"http", "https"}:
         raise _only_read(at)
-    if kind == "s3" and "?versionId=" in at.key:
+    if at.identity.scheme == "s3" and "?versionId=" in at.key:
         raise RequestError("a version of an object cannot be written", url=at.url)
-    return FsspecSink(found, at.key, at.url, overwrite=overwrite), at.url
+    return found
 
 
 def _only_read(at: Address) -> RequestError:

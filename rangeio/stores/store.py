@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -94,6 +94,17 @@ class AtHand(Protocol):
         ...
 
 
+@runtime_checkable
+class Placed(Protocol):
+    """A store that can say where its objects are, for who keeps their bytes across processes."""
+
+    async def place(self, key: str) -> str:
+        """Endpoint and name of an object: the same in every process, another for every other
+        object, without what merely permits to read it; "" where its bytes are not to be kept.
+        Makes no request of the object."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Listed:
     """One object of a listing.
@@ -149,4 +160,30 @@ class Sink(Protocol):
 
     def abort(self) -> None:
         """Leave nothing behind."""
+        ...
+
+
+class Folder(Protocol):
+    """All that lies below a name. Names of files are those below it, with slashes."""
+
+    @property
+    def url(self) -> str:
+        """For people, redacted."""
+        ...
+
+    def files(self) -> dict[str, int]:
+        """Every file with its size, hidden ones too; none where the folder is not there."""
+        ...
+
+    def move(self, names: Iterable[tuple[str, str]]) -> None:
+        """Give files other names, each in one step. The old names may stay until they are dropped:
+        where moving is copying, they go together sooner than one by one."""
+        ...
+
+    def remove(self, names: Iterable[str]) -> None:
+        """Remove files; those that are gone are fine."""
+        ...
+
+    def drop(self, below: str) -> None:
+        """Remove a folder in it, with all that it holds."""
         ...

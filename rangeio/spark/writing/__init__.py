@@ -1,0 +1,1 @@
+"""Writes of Spark: each task its files, all of them visible together."""
