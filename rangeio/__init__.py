@@ -8,6 +8,7 @@ from rangeio.column import ColumnReader
 from rangeio.convert import convert
 from rangeio.datasets.dataset import Dataset, dataset
 from rangeio.datasets.plan import DatasetPlan
+from rangeio.engine.disk.settings import DiskCache
 from rangeio.errors import FormatError, RangeIOError, RequestError, StoreError
 from rangeio.explanation import Explanation
 from rangeio.fetching import fetch, fetch_async, open_raw
@@ -25,6 +26,7 @@ __all__ = [
     "ColumnReader",
     "Dataset",
     "DatasetPlan",
+    "DiskCache",
     "Explanation",
     "File",
     "FormatError",

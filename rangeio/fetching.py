@@ -203,7 +203,8 @@ async def _pin(
         of.source, first, why="fetch", hop=of.hop().number, trace=of.trace, deadline=of.deadline
     )
     of = replace(of, version=session.version(of, who), cost=engine.transport.cost(of.source))
-    engine.cache.put(of.version, received.at, received.data)
+    await engine.flights.look(of)
+    engine.keep(of, received.at, received.data)
     return of, [(received.at, received.data)]
 
 

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from cachetools import LRUCache
 
 from rangeio.engine.core import Engine
+from rangeio.engine.disk.settings import DiskCache
 from rangeio.engine.portal import Portal, portal
 from rangeio.errors import Closed
 from rangeio.formats.format import Hint
@@ -38,6 +39,7 @@ class Live:
         max_buffer: int,
         memory_cache: int,
         column_cache: int,
+        disk_cache: DiskCache | None,
     ) -> None:
         self.portal: Portal = portal()
         self._stores: MutableMapping[Identity, Store] = {}
@@ -53,6 +55,7 @@ class Live:
                 max_buffer=max_buffer,
                 memory_cache=memory_cache,
                 column_cache=column_cache,
+                disk_cache=disk_cache,
             )
 
         self.engine = self.portal.run(make())

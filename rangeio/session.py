@@ -12,6 +12,7 @@ from functools import partial
 from itertools import count
 from typing import Any, Self, TypeVar
 
+from rangeio.engine.disk.settings import MAX_BYTES, DiskCache
 from rangeio.engine.flights import Pinned
 from rangeio.environment import flag, number, text
 from rangeio.errors import Closed, RequestError
@@ -34,7 +35,9 @@ class Session:
     Args:
         memory_cache: bytes of the range cache.
         column_cache: bytes of the column metadata cache.
-        disk_cache: a second tier on disk; not available in this version.
+        disk_cache: a directory, or a DiskCache, for what GETs bring of objects with a strong
+            version tag; None: there is none. A directory holds at most 10 GiB, or
+            ``RANGEIO_DISK_CACHE_BYTES``.
         max_in_flight: GETs at once, over all files; a store's profile may allow fewer.
         max_buffer: bytes in flight or waiting to be decoded, over all files.
         profile: a Profile, or the name of one, for every store, taken as it is; None: each
@@ -47,7 +50,7 @@ class Session:
         self,
         memory_cache: int | None = None,
         column_cache: int | None = None,
-        disk_cache: str | None = None,
+        disk_cache: DiskCache | str | os.PathLike[str] | None = None,
         max_in_flight: int | None = None,
         max_buffer: int | None = None,
         profile: Profile | str | None = None,
@@ -56,9 +59,7 @@ class Session:
     ) -> None:
         self.memory_cache = int(number("memory_cache", memory_cache, 256 << 20))
         self.column_cache = int(number("column_cache", column_cache, 64 << 20))
-        self.disk_cache = text("disk_cache", disk_cache)
-        if self.disk_cache is not None:
-            raise RequestError("disk_cache is not available in this version of rangeio")
+        self.disk_cache = _disk(disk_cache)
         self.max_in_flight = int(number("max_in_flight", max_in_flight, 64, least=1))
         self.max_buffer = int(number("max_buffer", max_buffer, 512 << 20, least=1))
         self.profile = _profile(profile if profile is not None else text("profile", None))
@@ -124,6 +125,7 @@ class Session:
                         max_buffer=self.max_buffer,
                         memory_cache=self.memory_cache,
                         column_cache=self.column_cache,
+                        disk_cache=self.disk_cache,
                     )
         return self._live
 
@@ -165,6 +167,15 @@ class Session:
             self.deadline,
             self.hedge,
         )
+
+
+def _disk(given: DiskCache | str | os.PathLike[str] | None) -> DiskCache | None:
+    if isinstance(given, DiskCache):
+        return given
+    path = given if given is not None else text("disk_cache", None)
+    if path is None:
+        return None
+    return DiskCache(path, int(number("disk_cache_bytes", None, MAX_BYTES)))
 
 
 def _profile(given: Profile | str | None) -> Profile | None:

@@ -45,6 +45,7 @@ async def tables(
     Each is handed on as soon as the units that reach into it have landed. ahead: see Reader.
     """
     units, handle = read.plan.units, read.handle
+    await handle.engine.flights.look(handle.of)
     pieces = Reader(
         handle.engine, handle.of, handle.format, read.metas, read.plan, ahead=ahead
     ).pieces()

@@ -9,17 +9,21 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from rangeio.engine.budget import Budget, Lane, Ticket
+from rangeio.engine.disk.settings import DiskCache
+from rangeio.engine.disk.tier import DiskTier
 from rangeio.engine.flights import Cause, Flights, Pinned, located
 from rangeio.engine.held import RangeCache
 from rangeio.engine.lease import Held, Lease
 from rangeio.engine.once import OnceCache
 from rangeio.engine.run import run
 from rangeio.formats.format import ColumnMeta
+from rangeio.ranges import ByteRange
 from rangeio.steps import Need, Steps
 from rangeio.transport.transport import Transport
 
 T = TypeVar("T")
 
+_UNWRITTEN = 64 << 20  # bytes that may wait for the disk; more memory than this is not lent to it
 _SHARED = 8  # a part of max_buffer: decoded dictionary pages and the like, for the next plan
 
 
@@ -27,21 +31,32 @@ class Engine:
     """Transport, budget, caches and the decode pool. Made on the loop that uses it.
 
     max_buffer: bytes in flight or waiting to be decoded. memory_cache, column_cache: budgets in
-    bytes of the range cache and of the column metadata cache.
+    bytes of the range cache and of the column metadata cache. disk_cache: the tier behind the
+    range cache, where there is one.
     """
 
     def __init__(
-        self, transport: Transport, *, max_buffer: int, memory_cache: int, column_cache: int
+        self,
+        transport: Transport,
+        *,
+        max_buffer: int,
+        memory_cache: int,
+        column_cache: int,
+        disk_cache: DiskCache | None = None,
     ) -> None:
         self.transport = transport
         self.budget = Budget(max_buffer)
         self.cache = RangeCache(memory_cache)
-        self.flights = Flights(transport, self.budget, self.cache)
         self.columns: OnceCache[Hashable, ColumnMeta] = OnceCache(column_cache, _weight)
         self.shared: OnceCache[Hashable, tuple[Any, int]] = OnceCache(
             max_buffer // _SHARED, lambda v: v[1]
         )
         self.pool = ThreadPoolExecutor(os.cpu_count() or 1, "rangeio-decode")
+        self.disk: DiskTier | None = None
+        if disk_cache is not None:
+            waiting = min(_UNWRITTEN, max_buffer // 8)
+            self.disk = DiskTier(disk_cache, self.pool, transport.buffers.take, waiting)
+        self.flights = Flights(transport, self.budget, self.cache, self.disk)
         self._tasks: set[asyncio.Task[Any]] = set()
 
     def spawn(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
@@ -59,6 +74,7 @@ class Engine:
         ``pool``: parse in the pool, for steps that may take more than a millisecond. ``kept``:
         bytes that are here already, whatever the range cache keeps of them.
         """
+        await self.flights.look(of)
         lease = Lease(self.flights, of, Ticket(Lane(always=True)), kept=kept)
 
         async def fetch(asked: Need) -> Sequence[memoryview]:
@@ -67,6 +83,12 @@ class Engine:
         with located(of):
             return await run(steps, fetch, self.pool if pool else None, lease.release)
 
+    def keep(self, of: Pinned, at: ByteRange, data: memoryview) -> None:
+        """Put bytes that came without a flight into the caches."""
+        self.cache.put(of.version, at, data)
+        if self.disk is not None:
+            self.disk.keep(of.version, at, data)
+
     async def close(self) -> None:
         """End every task, then let the pool's threads go; a step that runs goes on to its end."""
         mine = asyncio.current_task()
@@ -74,6 +96,8 @@ class Engine:
             for task in tasks:
                 task.cancel()
             await asyncio.wait(tasks)
+        if self.disk is not None:
+            await self.disk.close()
         self.pool.shutdown(wait=False, cancel_futures=True)
         self.cache.clear()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Coroutine, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -10,11 +11,12 @@ from functools import partial
 from typing import Any
 
 from rangeio.engine.budget import Budget, Ticket
+from rangeio.engine.disk.tier import DiskTier
 from rangeio.engine.held import RangeCache
 from rangeio.engine.spans import Spans
 from rangeio.errors import RangeIOError
 from rangeio.ranges import ByteRange, CostModel, gets, split, subtract
-from rangeio.transport.trace import Trace
+from rangeio.transport.trace import GetRecord, Trace
 from rangeio.transport.transport import Received, Source, Transport
 
 _AT_HAND = 256 << 10  # bytes that are read on the loop, where a store has them at hand
@@ -144,10 +146,17 @@ class Flights:
     """The scheduler's air space: identical and overlapping needs of concurrent readers share
     flights; an error reaches every joiner and is not kept. Lives on one loop."""
 
-    def __init__(self, transport: Transport, budget: Budget, cache: RangeCache) -> None:
+    def __init__(
+        self,
+        transport: Transport,
+        budget: Budget,
+        cache: RangeCache,
+        disk: DiskTier | None = None,
+    ) -> None:
         self.transport = transport
         self.budget = budget
         self.cache = cache
+        self.disk = disk
         self._air: dict[Hashable, Spans[Flight]] = {}
 
     @property
@@ -160,9 +169,14 @@ class Flights:
         spans = self._air.get(version)
         return spans.overlapping(at) if spans is not None else []
 
+    async def look(self, of: Pinned) -> None:
+        """Know what the disk has of an object, before it is decided what to fetch."""
+        if self.disk is not None:
+            await self.disk.look(of.version, of.source)
+
     def missing(self, of: Pinned, wants: Sequence[ByteRange]) -> list[ByteRange]:
-        """The GETs that would bring what is neither held nor in flight: :meth:`gets` of it, so
-        that what ``explain`` shows is what the scheduler does."""
+        """The GETs that would bring what is neither held nor in flight nor on disk: :meth:`gets`
+        of it, so that what ``explain`` shows is what the scheduler does."""
         parts: list[ByteRange] = []
         for want in wants:
             if want.size and self.cache.find(of.version, want) is None:
@@ -172,13 +186,28 @@ class Flights:
     def gets(
         self, of: Pinned, parts: Sequence[ByteRange], gap: int | None = None
     ) -> list[ByteRange]:
-        """Coalesce missing ``parts``. What is held or in flight is not even read as a gap.
+        """Coalesce missing ``parts``. What is here or on disk is not even read as a gap.
 
         gap: read through no wider one than this.
         """
         return gets(parts, of.cost.coalescing, gap, partial(self._here, of.version))
 
+    def stored(
+        self, of: Pinned, parts: Sequence[ByteRange]
+    ) -> tuple[list[ByteRange], list[ByteRange]]:
+        """What to read from the disk for ``parts`` that are neither held nor in flight, and the
+        parts that are missing there."""
+        if self.disk is None:
+            return [], list(parts)
+        return self.disk.sorted_out(of.version, parts, partial(self._near, of.version))
+
     def _here(self, version: Hashable, want: ByteRange) -> list[ByteRange]:
+        """What is held, in flight or on disk of a range, sorted."""
+        near = self._near(version, want)
+        stored = self.disk.overlapping(version, want) if self.disk is not None else []
+        return sorted(near + stored) if stored else near
+
+    def _near(self, version: Hashable, want: ByteRange) -> list[ByteRange]:
         """What is held or in flight of a range, sorted."""
         held = [at for at, _ in self.cache.overlapping(version, want)]
         flying = [at for at, _ in self.overlapping(version, want)]
@@ -279,7 +308,9 @@ class Flights:
         try:
             await self.budget.acquire(flight.at.size, flight.tickets)
             flight.charged = flight.at.size
-            buffer = await self._fetch(of, flight.at, cause, span, room)
+            buffer = await self._recalled(of, flight.at, cause, room)
+            if buffer is None:
+                buffer = await self._fetch(of, flight.at, cause, span, room)
             if room:
                 flight.room = buffer[flight.at.size :]
             flight.data = buffer[: flight.at.size] if room else buffer
@@ -290,6 +321,19 @@ class Flights:
             self._drop(flight)
         for tell in flight.watchers:
             tell(flight)
+
+    async def _recalled(
+        self, of: Pinned, at: ByteRange, cause: Cause, room: int
+    ) -> memoryview | None:
+        """The bytes from the disk; None where it has not all of them, and a GET must be made."""
+        if self.disk is None or not self.disk.covers(of.version, at):
+            return None
+        begun = time.monotonic()
+        found = await self.disk.read(of.version, at, room)
+        if found is not None:
+            head = (0, at.start, at.stop, cause.why, 0, 0, 0.0, time.monotonic() - begun)
+            of.trace.add(GetRecord(*head, cached=True, disk=True))
+        return found
 
     async def _fetch(
         self, of: Pinned, at: ByteRange, cause: Cause, span: int | None, room: int
@@ -305,10 +349,10 @@ class Flights:
         )
         return buffer
 
-    def _get(
+    async def _get(
         self, of: Pinned, at: ByteRange, into: memoryview | None, cause: Cause
-    ) -> Coroutine[Any, Any, Received]:
-        return self.transport.get(
+    ) -> Received:
+        received = await self.transport.get(
             of.source,
             at,
             into=into,
@@ -318,6 +362,9 @@ class Flights:
             deadline=of.deadline,
             unplanned=cause.unplanned,
         )
+        if self.disk is not None:
+            self.disk.keep(of.version, received.at, received.data)
+        return received
 
     def _drop(self, flight: Flight) -> None:
         spans = self._air.get(flight.version)

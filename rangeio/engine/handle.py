@@ -18,7 +18,7 @@ from rangeio.ranges import ByteRange, Suffix
 from rangeio.schema import Column, ColumnId, Schema
 from rangeio.select import Word, one_of
 from rangeio.sought import Sought
-from rangeio.steps import Steps
+from rangeio.steps import Steps, need
 
 T = TypeVar("T")
 
@@ -194,14 +194,15 @@ async def opened(
     """
     profile = of.source.profile
     tail = Suffix(taught[1].tail if taught is not None else profile.tail)
-    end = _held_end(engine, of, version, profile.tail)
+    end = await _held_end(engine, of, version, profile.tail)
     if end is None:
         received = await engine.transport.get(
             of.source, tail, why="tail", hop=of.hop().number, trace=of.trace, deadline=of.deadline
         )
         end = received.at, received.data
     of = replace(of, version=version(of), cost=engine.transport.cost(of.source))
-    engine.cache.put(of.version, *end)
+    await engine.flights.look(of)
+    engine.keep(of, *end)
     with located(of):
         fmt = find(end[1])
         declared = None if mixed and not fmt.takes_schema else declared
@@ -212,18 +213,22 @@ async def opened(
     return handle
 
 
-def _held_end(
+async def _held_end(
     engine: Engine, of: Pinned, version: Callable[[Pinned], Hashable], tail: int
 ) -> tuple[ByteRange, memoryview] | None:
-    """The end of a version that was opened before, where the range cache has enough of it."""
+    """The end of a version that was opened before, where a cache has enough of it."""
     size = of.source.size
     if size is None or not of.source.pin:
         return None
+    of = replace(of, version=version(of))
     wanted = ByteRange(max(size - tail, 0), size)
-    for at, data in engine.cache.overlapping(version(of), wanted):
+    for at, data in engine.cache.overlapping(of.version, wanted):
         if at.start <= wanted.start and at.stop == size:
             return at, data
-    return None
+    await engine.flights.look(of)
+    if engine.flights.missing(of, [wanted]):
+        return None
+    return wanted, await engine.metadata(of, need(wanted, "tail"))
 
 
 def admitted(fmt: Format, declared: Declared | None) -> Format:

@@ -42,7 +42,7 @@ class Planned:
 
 
 class Lease:
-    """Answers needs from held bytes, flights and new GETs, in this order, until released.
+    """Answers needs from held bytes, flights, the disk and new GETs, in this order, until released.
 
     ``planned``: the plan's GETs that hold bytes of this unit. ``copies``: hand out copies of
     views that are less than half of their buffer, because the decoded data will keep them.
@@ -95,6 +95,9 @@ class Lease:
         ranges = [self._exact(at) for at in asked.ranges]
         self._of.trace.need(sum(at.size for at in ranges))
         found = [self._held(at) for at in ranges]
+        if self._flights.disk is not None and None in found:
+            await self._flights.look(self._of)
+            found = [self._held(at) for at in ranges]
         open_ = [at for at, view in zip(ranges, found, strict=True) if view is None]
         flights: list[Flight] = []
         if open_:
@@ -170,7 +173,8 @@ class Lease:
                     self._mine.append(self._flights.join(flight, self._ticket))
                     flights[flight] = None
             parts += subtract(at, sorted(here)) if here else (at,)
-        for get in self._flights.gets(self._of, parts, asked.gap):
+        stored, missing = self._flights.stored(self._of, parts)
+        for get in [*stored, *self._flights.gets(self._of, missing, asked.gap)]:
             room = _room(get, ranges, held) if asked.span else 0
             flight = self._flights.start(
                 self._of, get, self._ticket, cause, span=asked.span, room=room

@@ -16,12 +16,14 @@ from rangeio.stores.connect import Connect
 from rangeio.stores.options import proxy_of_environment
 from rangeio.stores.refusal import RefusedForGood
 from rangeio.stores.signing import Keys
+from rangeio.stores.url import place
 
 RENEWAL_S = 10.0
 """Credentials are looked up from scratch at most once in so many seconds."""
 
 _REGION: contextvars.ContextVar[str] = contextvars.ContextVar("region")
 _PROBE = "k"
+_AMAZON = re.compile(r"https://s3(-fips)?(\.dualstack)?(\.[a-z0-9-]+)?\.amazonaws\.com(\.cn)?/?")
 _SECRETS = re.compile(r"\?\S*|(?<=://)[^\s/@]*@|[A-Za-z0-9/+=_-]{30,}")
 
 
@@ -119,6 +121,14 @@ class Account:
         finally:
             _REGION.reset(marked)
         raise failure
+
+    async def place(self) -> str:
+        """Where the buckets are, whoever asks: Amazon's part of the world, or the endpoint."""
+        client = await self.client()
+        endpoint: str = client.meta.endpoint_url
+        where: str = client.meta.partition if _AMAZON.fullmatch(endpoint) else place(endpoint)
+        # What came unverified is never taken for what a certificate vouches for.
+        return f"unverified {where}" if self._fs.client_kwargs.get("verify") is False else where
 
     async def connect(self) -> Connect | None:
         """TLS, proxy and time to connect; None where only botocore's own client can do it."""

@@ -15,6 +15,7 @@ from rangeio.stores.pool import Pool
 from rangeio.stores.redirect import MAX_REDIRECTS, REDIRECTS, follow
 from rangeio.stores.refusal import Refusal
 from rangeio.stores.store import Reply
+from rangeio.stores.url import place
 from rangeio.stores.wire import Wire
 
 __all__ = ["Connect", "HttpStore"]
@@ -68,6 +69,10 @@ class HttpStore:
         if isinstance(answer, Reply):
             return answer
         raise answer.error(url, at)
+
+    async def place(self, key: str) -> str:
+        """See Placed. What came unverified is never taken for what a certificate vouches for."""
+        return place(key) if self._connect.verify else f"unverified {place(key)}"
 
     async def send(self, url: str, headers: Mapping[str, str], at: ByteRange | Suffix) -> Reply:
         """One GET with ``headers`` besides Range; no redirect is followed. Raises as ``get``."""

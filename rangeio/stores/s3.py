@@ -110,6 +110,17 @@ class S3Store:
         assert bound.account is not None
         raise _refused(answer, url, at, anonymous=bound.account.anonymous)
 
+    async def place(self, key: str) -> str:
+        """See Placed. All regions are one place, for a bucket's name is its own in all of them.
+
+        No place, "", where the reader brings the key that decrypts: others must not find it read.
+        """
+        bound = await self._bind()
+        assert bound.account is not None
+        if "SSECustomerKey" in bound.carried:
+            return ""
+        return f"{await bound.account.place()} {key}"
+
     async def close(self) -> None:
         """Close all connections of the running loop."""
         bound, self._bound = self._bound, None

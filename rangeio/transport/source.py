@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from rangeio.ranges import ByteRange
-from rangeio.stores.store import AtHand, Store
+from rangeio.stores.store import AtHand, Placed, Store
 from rangeio.stores.url import redact
 from rangeio.transport.endpoint import Endpoint
 from rangeio.transport.gate import Gate
@@ -36,6 +36,13 @@ class Source:
     def __post_init__(self) -> None:
         self.url = redact(self.url)
         self.at_hand = isinstance(self.store, AtHand)
+
+    async def place(self) -> str:
+        """Where the object is, for every process alike and without credentials; "" where the store
+        cannot say, or has the bytes at hand anyway."""
+        if self.at_hand or not isinstance(self.store, Placed):
+            return ""
+        return await self.store.place(self.key)
 
     @property
     def consistency(self) -> Literal["strong", "weak", "none"]:

@@ -13,7 +13,7 @@ class GetRecord(NamedTuple):
     status: of the last reply, 0 where none came. attempts: GETs sent for it, hedges included.
     first_byte_s, total_s: seconds from the first attempt. cached: answered without a GET.
     joined: answered by the GET of another reader. unplanned: no plan had announced it.
-    size: bytes that came over the wire. url: redacted.
+    size: bytes that came over the wire. url: redacted. disk: cached, and the disk cache had it.
     """
 
     hop: int
@@ -29,6 +29,7 @@ class GetRecord(NamedTuple):
     unplanned: bool = False
     size: int = 0
     url: str = ""
+    disk: bool = False
 
 
 class Trace:
@@ -79,6 +80,11 @@ class Trace:
     def bytes_read(self) -> int:
         """Bytes that came over the wire."""
         return sum(r.size for r in self if not r.cached and not r.joined)
+
+    @property
+    def from_disk(self) -> int:
+        """Ranges that the disk cache answered."""
+        return sum(r.disk for r in self)
 
     @property
     def unplanned(self) -> int:

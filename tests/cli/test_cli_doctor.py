@@ -37,7 +37,16 @@ def test_settings_in_force(process):
     assert found["settings"]["memory_cache"] == "16 MiB (RANGEIO_MEMORY_CACHE)"
     assert found["settings"]["profile"] == "gs (RANGEIO_PROFILE)"
     assert found["settings"]["hedge"] == "off (default)"
+    assert found["settings"]["disk_cache"] == "none (default)"
     assert "switched off" in found["native kernels"]["available"]
+
+
+def test_a_disk_cache_is_shown_and_not_made(process, tmp_path):
+    env = {"RANGEIO_DISK_CACHE": str(tmp_path / "c"), "RANGEIO_DISK_CACHE_BYTES": "64MiB"}
+    found = process("doctor", "--json", env=env).json
+    said = f"{tmp_path}/c, 64 MiB at most (RANGEIO_DISK_CACHE)"
+    assert found["settings"]["disk_cache"] == said
+    assert not (tmp_path / "c").exists()
 
 
 def test_no_secret_is_shown(process):

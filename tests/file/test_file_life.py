@@ -224,8 +224,9 @@ def test_words_that_cannot_be_say_so(files):
     for words in ({"memory_cache": float("nan")}, {"max_buffer": float("inf")}, {"hedge": "no"}):
         with pytest.raises(RequestError):
             rangeio.Session(**words)
-    with pytest.raises(RequestError, match="disk_cache"):
-        rangeio.Session(disk_cache="/tmp/x")
+    for words in ({"disk_cache": ""}, {"disk_cache": 5}, {"disk_cache": b"/tmp/x"}):
+        with pytest.raises(RequestError, match="disk_cache"):
+            rangeio.Session(**words)
     for ranges in ([5], [(1.5, 3)], [(1, 2, 3)], "ab", None, [slice(0, 10, 2)], [(True, 2)]):
         with pytest.raises(RequestError):
             rangeio.fetch(b"0123456789", ranges)
