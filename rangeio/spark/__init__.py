@@ -11,7 +11,11 @@ ignoreCorruptFiles, ignoreMissingFiles. And:
 - format: of all files, where it is not to be sniffed.
 - storage.*: fsspec's options, ``storage.key``; JSON where they are not text. Names are lower-cased
   by Spark. The settings ``spark.hadoop.fs.s3a.*`` are not seen by Python.
-- concurrency: GETs at once, cacheBytes: of the cache in memory, cacheDir: all of one worker.
+- concurrency: GETs at once, of one worker.
+- cacheDir: a folder of each executor's disk, in which its workers share what they fetched, and
+  cacheBytes: how much may lie there, 10 GiB. Without cacheDir: of each worker's cache in memory.
+- fileSchema: the columns of files that carry no names (segments of Doris), as ``df.schema.json()``;
+  what ``df.write`` wrote tells its own.
 - splitBytes: of the asked columns in one task, at most about; 64 MiB. There is at least a task for
   each core of the machine that plans, where there is as much to divide.
 

@@ -1,4 +1,4 @@
-"""convert and verify: every file by itself, whatever becomes of the others, and twice if need be."""
+"""convert and verify: every file by itself, whatever becomes of others; and twice, if need be."""
 
 import json
 import os
