@@ -35,7 +35,23 @@ def automatic(spark: SparkSession) -> bool:
         return False
 
 
+_REDACTED = "spark.sql.redaction.options.regex"
+_HIDDEN = r"(?i:storage\.)"
+
+
+def hide_options(spark: SparkSession) -> None:
+    """Have Spark show no value of an option ``storage.*`` wherever it shows options: by itself it
+    hides those whose names say secret, password or token, and not ``storage.key``."""
+    try:
+        before = spark.conf.get(_REDACTED, None)
+        if before is None or _HIDDEN not in before:
+            spark.conf.set(_REDACTED, f"(?:{before})|{_HIDDEN}" if before else _HIDDEN)
+    except Exception:  # some managed Sparks let nobody set this, and hide all by themselves
+        return
+
+
 def enabled(spark: SparkSession) -> Pruning:
     """Load the Java half into a session, where there is one and the session takes it."""
+    hide_options(spark)
     why = load(spark)
     return Pruning("automatic") if why is None else Pruning("manual", f"{why}; {MANUAL}")

@@ -13,7 +13,7 @@ from pyspark.sql import functions as sf
 from pyspark.sql.types import DataType
 
 from rangeio.errors import BadFilter
-from rangeio.spark.enabling import automatic
+from rangeio.spark.enabling import automatic, hide_options
 from rangeio.spark.filtering import COMPARED, Condition
 from rangeio.spark.literals import Groups, as_groups, write_conditions
 from rangeio.spark.source import WIDE, remedy
@@ -36,6 +36,8 @@ def frame(
     reader = spark.read.format("rangeio")
     told = {name: _text(value) for name, value in options.items() if value is not None}
     told.update(storage_texts(storage_options or {}))
+    if storage_options:
+        hide_options(spark)
     if columns is not None:
         asked = [columns] if isinstance(columns, str) else list(columns)
         told["columns"] = json.dumps(_with_filtered(asked, groups))

@@ -9,18 +9,21 @@ from typing import Any
 from rangeio.errors import RequestError
 
 STORAGE = "storage."
+_ALIASES = {"accesskey": "key"}
+"""Names that Spark hides the values of by itself, wherever it shows options."""
+
 _WORDS: dict[str, object] = {"true": True, "false": False, "null": None}
 
 
 def storage_options(texts: Mapping[str, str]) -> dict[str, object]:
-    """Options of fsspec by their texts: true, false, null, JSON objects and lists as such, else
+    """Options of fsspec by their texts, whose names are lower-cased: true, false, null, JSON objects and lists as such, else
     text, for a key of digits is a key. A dot leads into an object (``client_kwargs.region_name``).
 
     Raises RequestError, with the name alone, for what is no JSON.
     """
     found: dict[str, Any] = {}
     for key, text in sorted(texts.items()):
-        *above, name = key.split(".")
+        *above, name = _ALIASES.get(key, key).split(".")
         place = found
         for one in above:
             place = place.setdefault(one, {})

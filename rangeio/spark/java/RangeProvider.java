@@ -54,6 +54,7 @@ public final class RangeProvider implements TableProvider, DataSourceRegister {
 
   @Override
   public StructType inferSchema(CaseInsensitiveStringMap options) {
+    Redaction.extend();
     StructType schema = python().inferSchema(with(options, Map.of(WANTED, "field")));
     if (schema.length() == 0 || !schema.fields()[0].metadata().contains(ROWS)) {
       return schema;
@@ -77,6 +78,7 @@ public final class RangeProvider implements TableProvider, DataSourceRegister {
 
   @Override
   public Table getTable(StructType schema, Transform[] partitions, Map<String, String> options) {
+    Redaction.extend();
     return new RangeTable(python().getTable(schema, partitions, options), rows);
   }
 }
