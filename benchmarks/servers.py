@@ -10,6 +10,8 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple, Protocol, Self
+from urllib.parse import parse_qs
+from xml.sax.saxutils import escape
 
 from rangeio.testing.request import asked
 from rangeio.testing.server import Fault, RangeServer, Request
@@ -81,13 +83,40 @@ class Clocked(RangeServer):
 
     def __init__(self, root: Path, delay_s: float, bytes_per_s: float, *, keep_log: bool) -> None:
         super().__init__(root=root, delay_s=delay_s, bytes_per_s=bytes_per_s, keep_log=keep_log)
+        self.modified = "Sat, 01 Aug 2026 00:00:00 GMT"  # s3a fails without it
+        self.root = root
         self.came: list[float] = []
         self._keep = keep_log
 
     def meet(self, request: Request) -> Fault:
         if self._keep:
             self.came.append(time.monotonic())
+        if "list-type=2" in request.query:
+            self.put(request.key, self._listing(request))
         return super().meet(request)
+
+    def _listing(self, request: Request) -> bytes:
+        """A page of objects below a prefix, as S3 writes it; of all folders below, as one."""
+        asked = parse_qs(request.query)
+        prefix = asked.get("prefix", [""])[0]
+        bucket = self.root / request.key.rstrip("/")
+        names = (one for one in sorted(bucket.rglob("*")) if one.is_file())
+        found = [one for one in names if one.relative_to(bucket).as_posix().startswith(prefix)]
+        rows = "".join(
+            f"<Contents><Key>{one.relative_to(bucket).as_posix()}</Key>"
+            f"<LastModified>2026-08-01T00:00:00.000Z</LastModified><ETag>{self._tag(one)}</ETag>"
+            f"<Size>{one.stat().st_size}</Size></Contents>"
+            for one in found[: int(asked.get("max-keys", ["1000"])[0])]
+        )
+        return (
+            '<?xml version="1.0" encoding="UTF-8"?><ListBucketResult><IsTruncated>false'
+            f"</IsTruncated><KeyCount>{len(found)}</KeyCount>{rows}</ListBucketResult>"
+        ).encode()
+
+    def _tag(self, path: Path) -> str:
+        stored = self.find(path.relative_to(self.root).as_posix())
+        assert stored is not None
+        return escape(stored.etag)
 
     def seen(self) -> list[Seen]:
         return [

@@ -9,6 +9,7 @@ from benchmarks.scenarios.footers import Footers
 from benchmarks.scenarios.parquetlocal import ParquetLocal
 from benchmarks.scenarios.parquetremote import ParquetRemote
 from benchmarks.scenarios.parquetrows import ParquetRows
+from benchmarks.scenarios.spark import Spark
 from benchmarks.scenarios.transport import Transport
 from benchmarks.scenarios.wide import Wide
 
@@ -21,6 +22,7 @@ SCENARIOS: tuple[Scenario, ...] = (
     ParquetRemote(),
     ParquetRows(),
     Datasets(),
+    Spark(),
     Transport(),
     Coalescing(),
 )

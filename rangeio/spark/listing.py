@@ -33,6 +33,14 @@ class Listing:
     options: ReadOptions
     declared: pa.Schema | None = None
 
+    @classmethod
+    def of(
+        cls, found: Resolved, options: ReadOptions, session: Session, declared: pa.Schema | None
+    ) -> Listing:
+        """Of files that were listed before."""
+        way = Way(dict(options.storage) or None, None, options.format)
+        return cls(found, way, session, options, declared)
+
     @property
     def files(self) -> Manifest:
         """Their urls, versions and partition values."""
@@ -101,8 +109,7 @@ def _raised(error: RangeIOError, options: ReadOptions) -> bool:
 
 def listing(options: ReadOptions, session: Session) -> Listing:
     """List the files. Raises NotFound where a path leads nowhere, RequestError, StoreError."""
-    storage = dict(options.storage) or None
-    way = Way(storage, None, options.format)
+    way = Way(dict(options.storage) or None, None, options.format)
     target = options.paths[0] if len(options.paths) == 1 else list(options.paths)
     hive = None if options.flat or options.base is not None else "hive"
     found = session.run(resolved(session, target, way, hive, None))

@@ -24,7 +24,8 @@ class ReadOptions:
 
     columns: those of an inferred schema; None: all. modified: seconds since 1970, after and before.
     split_bytes: of the asked columns in one partition, at most about. filters, pushed: texts, told
-    apart by who wrote them. statistics, rows: for the Java half alone. trace_dir: where
+    apart by who wrote them. stage, wish, plans: of a read that is planned by a job of its own, see
+    :mod:`rangeio.spark.planjob`. statistics, rows, many_files: for the Java half. trace_dir: where
     tests have the GETs of each partition noted.
     """
 
@@ -47,6 +48,10 @@ class ReadOptions:
     filters: str | None = field(default=None, repr=False)
     pushed: str | None = field(default=None, repr=False)
     limit: int | None = None
+    stage: str | None = None
+    wish: str | None = field(default=None, repr=False)
+    plans: str | None = None
+    many_files: int | None = None
     statistics: bool = False
     rows: int | None = None
     by_jar: bool = False
@@ -161,6 +166,10 @@ _OPTIONS: Iterable[tuple[str, str, Callable[[str], Any]]] = (
     ("traceDir", "trace_dir", str),
     (f"{PUSHED}filters", "pushed", str),
     (f"{PUSHED}limit", "limit", _count),
+    (f"{PUSHED}stage", "stage", str),
+    (f"{PUSHED}wish", "wish", str),
+    (f"{PUSHED}plans", "plans", str),
+    ("planningJobFiles", "many_files", _whole),
     (f"{PUSHED}statistics", "statistics", bool),
     ("estimatedRows", "rows", _count),
 )

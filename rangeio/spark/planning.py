@@ -58,11 +58,16 @@ def divided(plan: DatasetPlan, split_bytes: int, cores: int | None = None) -> li
     ``split_bytes``, in multiples of what the cores do at once while these are few. cores: the
     planner cannot see how many the cluster has, and takes those of its own machine.
     """
+    return plan.split(tasks(plan.bytes, split_bytes, cores))
+
+
+def tasks(size: int, split_bytes: int, cores: int | None = None) -> int:
+    """How many tasks are to read so many bytes; see :func:`divided`."""
     cores = cores or os.cpu_count() or 1
-    wanted = -(-plan.bytes // split_bytes)
+    wanted = -(-size // split_bytes)
     if cores < wanted <= TASKS_PER_CORE * cores:
         wanted = -(-wanted // cores) * cores
-    return plan.split(max(wanted, cores))
+    return max(wanted, cores)
 
 
 def _known(files: Listing, schema: st.StructType) -> tuple[Schema, tuple[Path, ...]]:

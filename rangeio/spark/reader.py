@@ -13,7 +13,8 @@ from rangeio.predicate import Filters
 from rangeio.spark.carrying import batches
 from rangeio.spark.listing import listing
 from rangeio.spark.options import ReadOptions
-from rangeio.spark.planning import Wish, divided, planned
+from rangeio.spark.planjob import plans_of, shares
+from rangeio.spark.planning import Wish, divided, planned, tasks
 from rangeio.spark.sessions import session_of
 from rangeio.spark.types import arrow_schema
 
@@ -43,6 +44,10 @@ class Reader(DataSourceReader):
         """List and plan, where the driver is; nothing of the data is read. May be none at all."""
         options = self._options
         arrow_schema(self._schema)  # or every task would fail of it
+        if options.plans is not None:
+            plans = plans_of(options.plans)
+            count = tasks(sum(one.bytes for one in plans), options.split_bytes)
+            return [Split(one) for one in shares(plans, count)]
         files = listing(options, session_of(options))
         wish = Wish(self._schema, self._filters, options.pushed, options.limit)
         plan = planned(files, wish)

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 
-from rangeio.session import DiskCache, Session, default_session
+from rangeio import DiskCache
+from rangeio.session import Session, default_session
 from rangeio.spark.options import ReadOptions
 
 _sessions: dict[tuple[object, ...], Session] = {}

@@ -9,14 +9,16 @@ from collections.abc import Mapping
 import pyarrow as pa
 import pyspark.sql.types as st
 
+from rangeio.datasets.dataset import Dataset
 from rangeio.folders import files_below
 from rangeio.predicate import Filters
 from rangeio.select import select
 from rangeio.spark.filtering import expression
-from rangeio.spark.listing import listing
+from rangeio.spark.listing import Listing, listing
 from rangeio.spark.literals import read_conditions
 from rangeio.spark.naming import nameless, refuse_others
 from rangeio.spark.options import ReadOptions, read_options
+from rangeio.spark.planjob import PLANNING, PlanningReader
 from rangeio.spark.reader import FilteringReader, Reader
 from rangeio.spark.sessions import session_of
 from rangeio.spark.types import spark_schema
@@ -26,8 +28,8 @@ from rangeio.spark.writing.writer import Writer
 WIDE = 200
 """Columns from which a read without any projection is warned of."""
 
-ROWS = "rangeio.rows"
-"""Metadata by which the Java half learns about how many rows there are."""
+ROWS, FILES = "rangeio.rows", "rangeio.files"
+"""Metadata by which the Java half learns about how many rows there are, and in how many files."""
 
 _FILTERING = "pyspark.sql.worker.data_source_pushdown_filters"
 
@@ -46,20 +48,30 @@ def inferred(given: Mapping[str, str]) -> st.StructType:
     # A column of which only a part is read is not the one that Spark noted.
     parts = [one.name for one in fields if one.type != known[one.name].type]
     found = spark_schema(whole, without=parts)
-    rows = files.rows(sample) if options.statistics else None
-    return found if rows is None or not fields else _with_rows(found, rows)
+    return _with_counts(found, files, sample) if options.statistics and fields else found
 
 
-def _with_rows(schema: st.StructType, rows: int) -> st.StructType:
+def _with_counts(schema: st.StructType, files: Listing, sample: Dataset) -> st.StructType:
     """As the Java half wants to be told: in the metadata of the first field."""
+    # A Lance dataset is planned by its manifest, columns with ids by those of all files.
+    alone = files.found.version is not None or any(one.id_declared for one in sample.schema)
+    told = {FILES: 1 if alone else len(files.files)}
+    rows = files.rows(sample)
+    if rows is not None:
+        told[ROWS] = rows
     first, *others = schema.fields
-    told = st.StructField(first.name, first.dataType, first.nullable, {ROWS: rows})
-    return st.StructType([told, *others])
+    return st.StructType(
+        [st.StructField(first.name, first.dataType, first.nullable, told), *others]
+    )
 
 
-def reader(given: Mapping[str, str], schema: st.StructType, *, inferred: bool) -> Reader:
+def reader(
+    given: Mapping[str, str], schema: st.StructType, *, inferred: bool
+) -> Reader | PlanningReader:
     """Reads the columns of ``schema``. inferred: the user named none."""
     options = read_options(given)
+    if options.stage == PLANNING:
+        return PlanningReader(options)
     if inferred and options.columns is None and not options.by_jar and len(schema) > WIDE:
         warnings.warn(remedy(len(schema)), stacklevel=2)
     kind = FilteringReader if _filtering() else Reader

@@ -16,8 +16,9 @@ _WORDS: dict[str, object] = {"true": True, "false": False, "null": None}
 
 
 def storage_options(texts: Mapping[str, str]) -> dict[str, object]:
-    """Options of fsspec by their texts, whose names are lower-cased: true, false, null, JSON objects and lists as such, else
+    """Options of fsspec by their texts: true, false, null, JSON objects and lists as such, else
     text, for a key of digits is a key. A dot leads into an object (``client_kwargs.region_name``).
+    Names come lower-cased.
 
     Raises RequestError, with the name alone, for what is no JSON.
     """

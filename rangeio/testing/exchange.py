@@ -30,6 +30,7 @@ class Shelf(Protocol):
 
     delay_s: float
     bytes_per_s: float
+    modified: str
     connections: set[Exchange]
 
     def find(self, key: str) -> Stored | None:
@@ -166,6 +167,8 @@ class Exchange(asyncio.Protocol):
                 head += f"Content-Range: {text.format_map(words)}\r\n"
         if etag:
             head += f"ETag: {etag}\r\n"
+        if self._shelf.modified:
+            head += f"Last-Modified: {self._shelf.modified}\r\n"
         if fault.encoding:
             head += f"Content-Encoding: {fault.encoding}\r\n"
         if fault.chunked:

@@ -30,6 +30,7 @@ class RangeServer:
 
     objects: by key. root: a directory whose files are served too, mapped into memory. delay_s:
     before every head. bytes_per_s: of one connection, 0 for no cap. log: every request, in order.
+    modified: what is said of all objects as Last-Modified, nothing by default.
     script: what goes wrong; empty at first. tls: makes the url https.
     """
 
@@ -46,6 +47,7 @@ class RangeServer:
     ) -> None:
         self.delay_s = delay_s
         self.bytes_per_s = bytes_per_s
+        self.modified = ""
         self.log: list[Request] = []
         self.script = Script()
         self.connections: set[Exchange] = set()

@@ -7,6 +7,7 @@ import org.apache.spark.sql.connector.catalog.TableProvider;
 import org.apache.spark.sql.connector.expressions.Transform;
 import org.apache.spark.sql.execution.datasources.v2.python.PythonDataSourceV2;
 import org.apache.spark.sql.sources.DataSourceRegister;
+import org.apache.spark.sql.types.Metadata;
 import org.apache.spark.sql.types.MetadataBuilder;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
@@ -25,7 +26,11 @@ public final class RangeProvider implements TableProvider, DataSourceRegister {
   /** Metadata of the first field of an inferred schema: how many rows there are in all. */
   static final String ROWS = "rangeio.rows";
 
+  /** Metadata of the same field: how many files there are. */
+  static final String FILES = "rangeio.files";
+
   private long rows = -1;
+  private long files = -1;
 
   /** A new one each time, for it remembers the options and the plan of its first use. */
   static PythonDataSourceV2 python() {
@@ -56,15 +61,17 @@ public final class RangeProvider implements TableProvider, DataSourceRegister {
   public StructType inferSchema(CaseInsensitiveStringMap options) {
     Redaction.extend();
     StructType schema = python().inferSchema(with(options, Map.of(WANTED, "field")));
-    if (schema.length() == 0 || !schema.fields()[0].metadata().contains(ROWS)) {
+    if (schema.length() == 0) {
       return schema;
     }
-    rows = schema.fields()[0].metadata().getLong(ROWS);
-    return withoutRows(schema);
+    Metadata told = schema.fields()[0].metadata();
+    rows = told.contains(ROWS) ? told.getLong(ROWS) : -1;
+    files = told.contains(FILES) ? told.getLong(FILES) : -1;
+    return untold(schema);
   }
 
   /** The schema as the user is to see it. */
-  private static StructType withoutRows(StructType schema) {
+  private static StructType untold(StructType schema) {
     StructField[] fields = schema.fields().clone();
     StructField first = fields[0];
     fields[0] =
@@ -72,13 +79,17 @@ public final class RangeProvider implements TableProvider, DataSourceRegister {
             first.name(),
             first.dataType(),
             first.nullable(),
-            new MetadataBuilder().withMetadata(first.metadata()).remove(ROWS).build());
+            new MetadataBuilder()
+                .withMetadata(first.metadata())
+                .remove(ROWS)
+                .remove(FILES)
+                .build());
     return new StructType(fields);
   }
 
   @Override
   public Table getTable(StructType schema, Transform[] partitions, Map<String, String> options) {
     Redaction.extend();
-    return new RangeTable(python().getTable(schema, partitions, options), rows);
+    return new RangeTable(python().getTable(schema, partitions, options), rows, files);
   }
 }

@@ -2,6 +2,7 @@ package io.rangeio.spark;
 
 import java.util.List;
 import java.util.OptionalLong;
+import java.util.function.Supplier;
 import org.apache.spark.sql.connector.metric.CustomMetric;
 import org.apache.spark.sql.connector.metric.CustomTaskMetric;
 import org.apache.spark.sql.connector.read.Batch;
@@ -29,18 +30,22 @@ final class RangeScan implements SupportsReportStatistics {
   private static final int MOST_SHOWN = 400;
 
   private final Scan python;
+  private final PlanJob job;
   private final StructType table;
   private final StructType columns;
   private final CaseInsensitiveStringMap options;
   private final long rows;
 
+  /** job: by which the read is planned; null: where the driver is. */
   RangeScan(
       Scan python,
+      PlanJob job,
       StructType table,
       StructType columns,
       CaseInsensitiveStringMap options,
       long rows) {
     this.python = python;
+    this.job = job;
     this.table = table;
     this.columns = columns;
     this.options = options;
@@ -86,7 +91,7 @@ final class RangeScan implements SupportsReportStatistics {
 
   @Override
   public Batch toBatch() {
-    return new Rows(python.toBatch(), key());
+    return new Rows(job == null ? python::toBatch : job::run, key());
   }
 
   private List<Object> key() {
@@ -130,22 +135,31 @@ final class RangeScan implements SupportsReportStatistics {
 
   /** Spark compares batches, not scans, where it looks for exchanges to reuse. */
   private static final class Rows implements Batch {
-    private final Batch python;
+    private final Supplier<Batch> made;
     private final List<Object> key;
+    private Batch python;
 
-    Rows(Batch python, List<Object> key) {
-      this.python = python;
+    Rows(Supplier<Batch> made, List<Object> key) {
+      this.made = made;
       this.key = key;
+    }
+
+    /** Made when Spark first wants to know its partitions: explain() alone plans nothing. */
+    private synchronized Batch python() {
+      if (python == null) {
+        python = made.get();
+      }
+      return python;
     }
 
     @Override
     public InputPartition[] planInputPartitions() {
-      return python.planInputPartitions();
+      return python().planInputPartitions();
     }
 
     @Override
     public PartitionReaderFactory createReaderFactory() {
-      return python.createReaderFactory();
+      return python().createReaderFactory();
     }
 
     @Override

@@ -29,21 +29,29 @@ final class RangeScanBuilder
   private final StructType table;
   private final CaseInsensitiveStringMap options;
   private final long rows;
+  private final long files;
   private StructType columns;
   private Filter[] filters = new Filter[0];
   private int limit = -1;
 
   /** Raises a LinkageError where Spark's inner classes are not those that build() needs. */
-  RangeScanBuilder(StructType table, CaseInsensitiveStringMap options, long rows) {
+  RangeScanBuilder(
+      StructType table, CaseInsensitiveStringMap options, long rows, long files) {
     this.table = table;
     this.options = options;
     this.rows = options.getLong(RangeScan.ESTIMATED, rows);
+    this.files = files;
     this.columns = table;
     inner(options);
   }
 
   private PythonScanBuilder inner(CaseInsensitiveStringMap all) {
     return new PythonScanBuilder(RangeProvider.python(), RangeProvider.NAME, columns, all);
+  }
+
+  /** Whether there are so many files that a job of its own is to plan the read. */
+  private boolean many() {
+    return limit < 0 && files >= options.getLong(PlanJob.MANY, PlanJob.MOST_BY_DRIVER);
   }
 
   /** Whole top-level columns: a struct of which some fields are required is read whole. */
@@ -106,6 +114,7 @@ final class RangeScanBuilder
       pushed.put(LIMIT, Integer.toString(limit));
     }
     CaseInsensitiveStringMap all = RangeProvider.with(options, pushed);
-    return new RangeScan(inner(all).build(), table, columns, all, rows);
+    PlanJob job = many() ? new PlanJob(columns, all, this::inner) : null;
+    return new RangeScan(inner(all).build(), job, table, columns, all, rows);
   }
 }

@@ -20,11 +20,13 @@ final class RangeTable implements SupportsRead, SupportsWrite {
 
   private final Table python;
   private final long rows;
+  private final long files;
 
-  /** rows: of all files, below 0 where unknown. */
-  RangeTable(Table python, long rows) {
+  /** rows: of all files; both below 0 where unknown. */
+  RangeTable(Table python, long rows, long files) {
     this.python = python;
     this.rows = rows;
+    this.files = files;
   }
 
   @Override
@@ -63,7 +65,7 @@ final class RangeTable implements SupportsRead, SupportsWrite {
   @Override
   public ScanBuilder newScanBuilder(CaseInsensitiveStringMap options) {
     try {
-      return new RangeScanBuilder(schema(), options, rows);
+      return new RangeScanBuilder(schema(), options, rows, files);
     } catch (LinkageError error) {
       tell(error);
       return ((SupportsRead) python).newScanBuilder(options);
