@@ -36,7 +36,7 @@ def taken(table: pa.Table, places: npt.NDArray[np.int64]) -> pa.Table:
         return counting(len(places))
     try:
         return table.take(pa.array(places))
-    except pa.ArrowNotImplementedError:
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):  # of dictionaries too long for one, too
         cuts = np.flatnonzero(np.diff(places) != 1) + 1
         starts = np.concatenate(([0], cuts))[: len(places)]
         return sliced(table, places[starts], np.diff(np.append(starts, len(places))))

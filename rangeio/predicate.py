@@ -140,19 +140,19 @@ def _evaluated(table: pa.Table, expression: pc.Expression) -> pa.ChunkedArray:
     return steps.to_table(use_threads=False).column(0)
 
 
-def parse(filters: Filters, schema: Schema) -> Predicate:
+def parse(filters: Filters, schema: Schema, *, case_sensitive: bool = True) -> Predicate:
     """Bind a filter to a schema.
 
     A condition is ``(column, operator, value)``, or ``(column, "is null")``; a list of conditions
     wants all of them, a list of such lists any of them. A column is a name, a dotted path, a tuple
     of names, a unique_id or a Column. A null matches only ``is null``. An Arrow expression is taken
-    as it is. Raises BadFilter, and NoSuchColumn for what the schema has not.
+    as it is, its names too. Raises BadFilter, and NoSuchColumn for what the schema has not.
     """
     if isinstance(filters, pc.Expression):
         return _expressed(filters, schema)
     columns: dict[Path, Column] = {}
     bound = [
-        _joined([_bound(one, schema, columns) for one in group], All, operator.and_)
+        _joined([_bound(one, schema, columns, case_sensitive) for one in group], All, operator.and_)
         for group in _groups(filters)
     ]
     condition, expression = _joined(bound, AnyOf, operator.or_)
@@ -219,10 +219,10 @@ def _is_condition(one: object) -> bool:
     return isinstance(one, (list, tuple)) and len(one) in (2, 3) and isinstance(one[1], str)
 
 
-def _bound(one: object, schema: Schema, columns: dict[Path, Column]) -> Both:
+def _bound(one: object, schema: Schema, columns: dict[Path, Column], case_sensitive: bool) -> Both:
     """One condition, bound; its column is added to ``columns``."""
     assert isinstance(one, (list, tuple))
-    column = _column(one[0], schema)
+    column = _column(one[0], schema, case_sensitive)
     columns[column.path] = column
     word = " ".join(one[1].lower().split())
     if word in ("is null", "is not null"):
@@ -242,11 +242,11 @@ def _bound(one: object, schema: Schema, columns: dict[Path, Column]) -> Both:
     return _compared(column, kind, _COMPARISONS[word], one[2])
 
 
-def _column(word: object, schema: Schema) -> Column:
+def _column(word: object, schema: Schema, case_sensitive: bool = True) -> Column:
     """The column of a condition, with nothing but structs above it."""
     if not isinstance(word, (str, tuple, int, Column)) or isinstance(word, bool):
         raise BadFilter(f"the column of a filter is a name or a path, not {word!r}")
-    position, column = one_of(schema, word)
+    position, column = one_of(schema, word, case_sensitive=case_sensitive)
     above = schema.at(position)
     for name in column.path[1:]:
         if not pa.types.is_struct(above.type):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeAlias
@@ -80,7 +81,7 @@ class Reading:
         """Record batches of at most ``batch_rows`` rows, in order; each is handed on while later
         GETs are still out."""
         if self.rows.take is not None:  # any order: what comes first is known only with the last
-            for batch in (await self.table()).combine_chunks().to_batches(batch_rows):
+            for batch in batches_of(await self.table(), batch_rows):
                 yield batch
             return
         whole = tables(self.prepared, batch_rows)
@@ -129,9 +130,7 @@ class Reading:
         return self.selection.arrow_schema.with_metadata(self.prepared.schema.metadata)
 
     def _batches(self, table: pa.Table, batch_rows: int) -> list[pa.RecordBatch]:
-        """As few batches as can be: more than one only where 32-bit offsets would overflow."""
-        batches: list[pa.RecordBatch] = self._result(table).combine_chunks().to_batches(batch_rows)
-        return batches
+        return batches_of(self._result(table), batch_rows)
 
     def _result(self, table: pa.Table) -> pa.Table:
         """The asked rows in the asked order, filtered exactly."""
@@ -161,6 +160,15 @@ def projected(table: pa.Table, selection: Selection, schema: pa.Schema, flatten:
     return selection.flatten(kept) if flatten else kept
 
 
+def batches_of(table: pa.Table, batch_rows: int) -> list[pa.RecordBatch]:
+    """A table in batches of at most so many rows: as few as can be, more only where 32-bit offsets
+    would overflow, or where the dictionaries of its parts together are too long for one."""
+    with suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError):  # then it keeps the dictionaries
+        table = table.combine_chunks()
+    batches: list[pa.RecordBatch] = table.to_batches(batch_rows)
+    return batches
+
+
 def checked(batch_rows: int) -> int:
     """``batch_rows`` where it is a whole number of at least 1, else RequestError."""
     if isinstance(batch_rows, bool) or not isinstance(batch_rows, int) or batch_rows < 1:
@@ -174,7 +182,9 @@ async def prepare(handle: Handle, request: Request) -> Reading:
 
     def choose(schema: Schema) -> Sequence[Column]:
         asked = select(schema, request.columns, case_sensitive=request.case_sensitive)
-        predicate = None if request.filters is None else parse(request.filters, schema)
+        predicate: Predicate | None = None
+        if request.filters is not None:
+            predicate = parse(request.filters, schema, case_sensitive=request.case_sensitive)
         chosen[:] = [(asked, predicate, schema.metadata)]
         if predicate is None:
             return asked.fields

@@ -52,24 +52,24 @@ class RowSelection:
         return table if self.take is None else taken(table, self.take)
 
 
-def rows_of(rows: RowWords | None, num_rows: int) -> RowSelection:
+def rows_of(rows: RowWords | None, num_rows: int, what: str = "file") -> RowSelection:
     """Turn row words into row numbers of a file of ``num_rows`` rows; None is all of them.
 
     A slice is clipped as Python's; a list, range, numpy or Arrow array of row numbers keeps its
     order and duplicates. O(n log n). Raises BadRows: negative or outside the file, a slice with a
-    step, anything but whole numbers.
+    step, anything but whole numbers. what: has the rows, for the error.
     """
     if rows is None:
         return RowSelection(Rows.span(0, num_rows))
     if isinstance(rows, slice):
         return RowSelection(_sliced(rows, num_rows))
     if isinstance(rows, range):
-        return _ranged(rows, num_rows)
+        return _ranged(rows, num_rows, what)
     if isinstance(rows, Rows):
         if len(rows):
-            _inside(int(rows.starts[0]), int(rows.stops[-1]) - 1, num_rows)
+            _inside(int(rows.starts[0]), int(rows.stops[-1]) - 1, num_rows, what)
         return RowSelection(rows)
-    return _listed(_numbers(rows, num_rows))
+    return _listed(_numbers(rows, num_rows, what))
 
 
 def _sliced(rows: slice, num_rows: int) -> Rows:
@@ -93,11 +93,11 @@ def _whole(bound: object) -> int:
     return number
 
 
-def _ranged(rows: range, num_rows: int) -> RowSelection:
+def _ranged(rows: range, num_rows: int, what: str) -> RowSelection:
     """A range is checked by its ends, before anything of its length is allocated."""
     if not rows:
         return RowSelection(Rows.span(0, 0))
-    _inside(min(rows[0], rows[-1]), max(rows[0], rows[-1]), num_rows)
+    _inside(min(rows[0], rows[-1]), max(rows[0], rows[-1]), num_rows, what)
     if rows.step == 1:
         return RowSelection(Rows.span(rows.start, rows.stop))
     return _listed(np.arange(rows.start, rows.stop, rows.step, dtype=np.int64))
@@ -110,8 +110,8 @@ def _listed(numbers: Numbers) -> RowSelection:
     return RowSelection(Rows.of(distinct), take.astype(np.int64, copy=False))
 
 
-def _numbers(rows: object, num_rows: int) -> Numbers:
-    """Row numbers as an array of int64, every one of them inside the file."""
+def _numbers(rows: object, num_rows: int, what: str) -> Numbers:
+    """Row numbers as an array of int64, every one of them there."""
     found = _array(rows)
     if found.ndim != 1:
         raise BadRows(f"row numbers come in one dimension, not {found.ndim}")
@@ -119,7 +119,7 @@ def _numbers(rows: object, num_rows: int) -> Numbers:
         return np.empty(0, np.int64)
     if found.dtype.kind not in "iu":
         raise BadRows(f"row numbers are whole numbers, not {found.dtype}")
-    _inside(int(found.min()), int(found.max()), num_rows)
+    _inside(int(found.min()), int(found.max()), num_rows, what)
     return found.astype(np.int64, copy=False)
 
 
@@ -140,8 +140,8 @@ def _array(rows: object) -> npt.NDArray[np.generic]:
         raise BadRows(f"not a list of row numbers: {error}") from None
 
 
-def _inside(least: int, most: int, num_rows: int) -> None:
+def _inside(least: int, most: int, num_rows: int, what: str) -> None:
     if least < 0:
         raise BadRows(f"row {least} is negative; rows are counted from the first, 0")
     if most >= num_rows:
-        raise BadRows(f"row {most} is outside the file, which has {num_rows} rows")
+        raise BadRows(f"row {most} is outside the {what}, which has {num_rows} rows")

@@ -129,6 +129,37 @@ def _holders(column: Column, unique_id: int) -> Iterator[Column]:
         yield from _holders(child, unique_id)
 
 
+class NameList(Sequence[str]):
+    """Names that may be decoded when they are looked at; equal to a list or tuple of the same."""
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, (NameList, list, tuple)):
+            return NotImplemented
+        return len(self) == len(other) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return repr(list(self))
+
+
+class Listed(NameList):
+    """Names that are there already."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names = names
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __getitem__(self, at):  # type: ignore[no-untyped-def]
+        """A name, or a list of them."""
+        return list(self._names[at]) if isinstance(at, slice) else self._names[at]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+
 class Positions(Mapping[str, list[int]]):
     """Top-level name to its positions; more than one where names repeat.
 
@@ -184,7 +215,7 @@ class Schema(Collection[Column]):
         find: Callable[[str], list[int]] | None = None,
         ahead: Callable[[Sequence[int]], None] | None = None,
     ) -> None:
-        self.names = names
+        self.names = names if isinstance(names, NameList) else Listed(names)
         self.ids = ids
         self.declared = declared
         self.metadata = dict(metadata or {})

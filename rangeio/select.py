@@ -83,12 +83,12 @@ def select(schema: Schema, words: Words | None, *, case_sensitive: bool = True) 
     return Selection(tuple(schema.at(i).pruned(frozenset(paths)) for i, paths in asked.items()))
 
 
-def one_of(schema: Schema, word: Word) -> Hit:
+def one_of(schema: Schema, word: Word, *, case_sensitive: bool = True) -> Hit:
     """The one column that a word means, with its top-level position; a pattern means many.
 
     Raises NoSuchColumn, and RequestError where there is more than one.
     """
-    names = _Names(schema, True)
+    names = _Names(schema, case_sensitive)
     if isinstance(word, re.Pattern):
         raise RequestError(f"a pattern where one column belongs: {_shown(word)}")
     return _only(names.exact(word) if isinstance(word, str) else names.hits(word), schema, word)

@@ -128,7 +128,7 @@ async def explained(scan: Scan) -> DatasetExplanation:
         held = inventory.decoded(index, order) is not None
         found[index] = await _planned(scan, index, plan, held)
 
-    await inventory.each(scan.files, one)
+    await scan.each(scan.files, one)
     made = [get for get in inventory.trace if not (get.cached or get.joined)]
     return DatasetExplanation(
         inventory.manifest.root,

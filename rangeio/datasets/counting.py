@@ -7,11 +7,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rangeio.datasets.evolving.fitting import source_of
+from rangeio.datasets.evolving.fitting import settled, source_of
 from rangeio.datasets.fileplan import FilePlan
 from rangeio.datasets.scan import Scan
 from rangeio.errors import RequestError
 from rangeio.formats import named
+from rangeio.select import one_of
 from rangeio.statistics import Answer, Statistics
 
 Extremes = tuple[pa.Scalar, pa.Scalar]
@@ -25,9 +26,9 @@ async def counted(scan: Scan) -> int:
     async def one(index: int) -> None:
         answers[index] = await _answer(scan, index)
 
-    await scan.inventory.each(scan.files, one)
-    always = [i for i in scan.files if answers[i] is Answer.ALWAYS]
-    scan.files = [i for i in scan.files if answers[i] is Answer.MAYBE]
+    await scan.each(scan.files, one)
+    always = [i for i in scan.files if answers.get(i) is Answer.ALWAYS]
+    scan.files = [i for i in scan.files if answers.get(i) is Answer.MAYBE]
     total = sum(scan.inventory.facts[i].rows for i in always)
     async for table in scan.batches():
         total += table.num_rows
@@ -56,20 +57,35 @@ async def extremes(scan: Scan) -> Extremes:
     if len(scan.arrow) != 1:
         raise RequestError("one column has a least and a greatest value")
     kind = scan.arrow.field(0).type
+    if _is_struct(scan):
+        raise RequestError("a struct has no least and no greatest value: ask for a column in it")
     found = _Extremes(_compared(kind))
     told: dict[int, Extremes | None] = {}
 
     async def one(index: int) -> None:
         told[index] = await _told(scan, index, kind)
 
-    await scan.inventory.each(scan.files, one)
+    await scan.each(scan.files, one)
     for extreme in told.values():
         if extreme is not None:
             found.add(pa.array([one.as_py() for one in extreme], _compared(kind)))
-    scan.files = [i for i in scan.files if told[i] is None]
+    scan.files = [i for i in scan.files if i in told and told[i] is None]
     async for table in scan.batches():
         found.add(table.column(0))
-    return found.result()
+    least, greatest = found.result()
+    if pa.types.is_duration(kind):
+        return least.cast(kind), greatest.cast(kind)
+    return least, greatest
+
+
+def _is_struct(scan: Scan) -> bool:
+    """Whether the one column that was asked is a struct, which flattening may have opened."""
+    words: Any = scan.request.columns
+    try:
+        _, column = one_of(scan.wanted.schema.schema, words[0])
+    except RequestError:
+        return False  # a pattern, of which the result has one column
+    return bool(pa.types.is_struct(column.type))
 
 
 async def _told(scan: Scan, index: int, kind: pa.DataType) -> Extremes | None:
@@ -78,7 +94,9 @@ async def _told(scan: Scan, index: int, kind: pa.DataType) -> Extremes | None:
     if answer is Answer.NEVER:
         return nothing, nothing
     plan = await scan.plan(index)
-    field = source_of(scan.wanted.fields[0], scan.place(index))
+    place, wanted = scan.wanted_of(index)
+    column = settled(wanted.fields[0], scan.inventory.manifest.absent(index))
+    field = source_of(column, place)
     if answer is Answer.MAYBE or plan is None or field is None:
         return None
     if field.children or field.type != kind:
@@ -100,6 +118,8 @@ def _compared(kind: pa.DataType) -> pa.DataType:
     """The type in which Arrow compares values of another."""
     if pa.types.is_dictionary(kind):
         return kind.value_type
+    if pa.types.is_duration(kind):
+        return pa.int64()
     return pa.float32() if pa.types.is_float16(kind) else kind
 
 

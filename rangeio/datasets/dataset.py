@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import ExitStack, aclosing, suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import pyarrow as pa
 
 from rangeio.datasets.account import DatasetExplanation, explained
-from rangeio.datasets.counting import counted, extremes
+from rangeio.datasets.counting import Extremes, counted, extremes
+from rangeio.datasets.evolving.evolution import DatasetSchema
 from rangeio.datasets.fileplan import Way
+from rangeio.datasets.finding.manifest import Manifest
 from rangeio.datasets.finding.partitions import Partitioning
 from rangeio.datasets.inventory import Inventory, Said
 from rangeio.datasets.plan import DatasetPlan
 from rangeio.datasets.planning import planned
+from rangeio.datasets.policy import OnError, Options, Progress, Skipped
 from rangeio.datasets.report import progress_of
-from rangeio.datasets.resolving import Resolved, resolved
-from rangeio.datasets.scan import OnError, Options, Progress, Scan, Skipped
+from rangeio.datasets.resolving import Resolved, Target, resolved
+from rangeio.datasets.scan import Scan
 from rangeio.datasets.sparing import SparingInventory
 from rangeio.errors import Closed, FormatError, NoSuchColumn, RequestError, StoreError
 from rangeio.formats.format import Stale
@@ -38,12 +41,11 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _REQUESTS = 16  # sets of words for which it is remembered what they reach
-Target = str | os.PathLike[str]
 Told = bool | Callable[[int, int], object]
 
 
 def dataset(
-    target: Target | Sequence[Target],
+    target: Target,
     *,
     partitioning: Partitioning = "hive",
     schema: pa.Schema | Mapping[int, str] | None = None,
@@ -59,8 +61,9 @@ def dataset(
 
     Args:
         target: a url or path of a directory, a file or a glob (``**`` for any depth), or a list of
-            them. Files of several formats may be mixed. Names that begin with ``_`` or ``.`` are
-            passed over.
+            them; or the ``files`` of another dataset, or some of these: then nothing is listed.
+            Files of several formats may be mixed. Names that begin with ``_`` or ``.`` are passed
+            over.
         partitioning: "hive" (``year=2024/``), a Schema (the same, of these types), a list of names
             (one a folder), or None.
         schema: the columns there are to be, with their types, and their ids in the metadata
@@ -79,9 +82,10 @@ def dataset(
         raise RequestError(f"index={index!r}: metadata indexes are not read yet; leave it out")
     session = default_session() if session is None else session
     way = Way(storage_options, filesystem, format)
+    declared = schema if isinstance(schema, pa.Schema) else None
     with progress_of(progress, "listing") as told:
         count = None if told is None else lambda done: told(done, 0)
-        found = session.run(resolved(session, target, way, partitioning, count))
+        found = session.run(resolved(session, target, way, partitioning, count, declared))
     return Dataset(found, way, schema, names, session)
 
 
@@ -89,8 +93,8 @@ class Dataset:
     """The files of a dataset, as they were listed; every file is pinned to the version that was
     listed, or seen first. Safe to share between threads; survives pickling.
 
-    files: the manifest: url, size, version tag and partition values of each. trace: every GET that
-    was made for it. skipped: what the last read with ``on_error="skip"`` left out, and why.
+    trace: every GET that was made for it. skipped: what the last read with ``on_error="skip"`` left
+    out, and why, in the order of the files.
     """
 
     def __init__(
@@ -101,7 +105,6 @@ class Dataset:
         names: Mapping[str, str] | None,
         session: Session,
     ) -> None:
-        self.files = found.files
         self.skipped: tuple[Skipped, ...] = ()
         self._given = found, way, schema, names
         self._session = session
@@ -112,22 +115,26 @@ class Dataset:
     # ---- what it is ----
 
     @property
+    def files(self) -> Manifest:
+        """The manifest: url, size, version tag, rows and partition values of each file, as far as
+        they are known: by the listing, or since the file was opened."""
+        return self._inventory.learnt()
+
+    @property
     def schema(self) -> Schema:
         """The columns of all files, partition columns last. Opens every file once."""
-        self._run(self._known())
-        return self._inventory.schema.schema
+        return self._seen().schema
 
     @property
     def matched(self) -> tuple[tuple[str, int, str], ...]:
         """How columns were matched: of every schema among the files the url of the first that has
         it, how many have, and "id", "name" or "mixed". Opens every file once."""
-        self._run(self._known())
-        return self._inventory.matched
+        return self._seen().matched
 
     @property
     def num_rows(self) -> int:
-        """Rows of all files. Opens every file once."""
-        return self._run(self._known())
+        """Rows of all files. Opens every file once, unless the manifest tells them."""
+        return self._run(self._counted())
 
     @property
     def trace(self) -> Trace:
@@ -175,12 +182,14 @@ class Dataset:
         flatten: bool = False,
         case_sensitive: bool = True,
         ordered: bool = True,
+        every_file: bool = False,
         on_error: OnError = "raise",
         progress: Told = False,
     ) -> pa.RecordBatchReader:
         """The same as a stream of batches of at most ``batch_rows`` rows, in bounded memory.
 
         Files are read ahead, many at once; their order is kept, unless ``ordered`` is False.
+        every_file: the columns and types are those of :attr:`schema`, whichever files are read.
         Dropping the reader ends what it started.
         """
         checked(batch_rows)
@@ -189,6 +198,7 @@ class Dataset:
             told = shown.enter_context(progress_of(progress, "reading"))
             options = self._options(limit, on_error, told)
             options.rows_each, options.ordered = batch_rows, ordered
+            options.every_file = every_file
             scan = self._run(self._prepared(request, options))
             ended = shown.pop_all()
         stream = Stream(self._batches(scan, batch_rows, ended), self._session)
@@ -200,15 +210,14 @@ class Dataset:
         *,
         rows: RowWords | None = None,
         filters: Filters | None = None,
+        limit: int | None = None,
         case_sensitive: bool = True,
+        on_error: OnError = "raise",
     ) -> DatasetExplanation:
-        """What reading this would fetch now, over all files. Pays for metadata only."""
+        """What reading this would fetch now, over all files, at most where a filter or policy and
+        a limit decide together. Pays for metadata only."""
         request = Request(columns, rows, filters, case_sensitive=case_sensitive)
-
-        async def work() -> DatasetExplanation:
-            return await explained(await self._prepared(request, Options()))
-
-        return self._run(work())
+        return self._run(self._asked(request, self._options(limit, on_error), explained))
 
     def plan(
         self,
@@ -216,50 +225,53 @@ class Dataset:
         *,
         rows: RowWords | None = None,
         filters: Filters | None = None,
+        limit: int | None = None,
         flatten: bool = False,
         case_sensitive: bool = True,
+        on_error: OnError = "raise",
     ) -> DatasetPlan:
         """A read to be carried out later, or in other processes: it pickles, and splits.
 
-        rows: a slice, or ascending row numbers.
+        rows: a slice, or ascending row numbers. limit: without filters, for only reading tells how
+        many rows they leave. on_error: "skip" leaves out files that cannot be planned.
         """
         request = Request(columns, rows, filters, flatten, case_sensitive)
+        options = self._options(limit, on_error)
+        if limit is not None and (filters is not None or options.forgiving):
+            raise RequestError('a plan takes no limit beside filters or on_error="skip"')
+        return self._run(self._asked(request, options, planned))
 
-        async def work() -> DatasetPlan:
-            return await planned(await self._prepared(request, Options()))
-
-        return self._run(work())
-
-    def count(self, filters: Filters | None = None) -> int:
+    def count(self, filters: Filters | None = None, *, on_error: OnError = "raise") -> int:
         """Rows that match: of metadata alone as far as that tells exactly, else of the columns
         that the filters name."""
-        if filters is None:
+        if filters is None and on_error == "raise":
             return self.num_rows
+        request = Request([], None, filters)
+        return self._run(self._asked(request, self._options(None, on_error), counted))
 
-        async def work() -> int:
-            return await counted(await self._prepared(Request([], None, filters), Options()))
-
-        return self._run(work())
-
-    def min(self, column: Word, filters: Filters | None = None) -> Any:
+    def min(
+        self, column: Word, filters: Filters | None = None, *, on_error: OnError = "raise"
+    ) -> Any:
         """The least value, None where there is none; NaN counts for nothing."""
-        return self._extreme(column, filters)[0].as_py()
+        return self._extremes(column, filters, on_error)[0].as_py()
 
-    def max(self, column: Word, filters: Filters | None = None) -> Any:
+    def max(
+        self, column: Word, filters: Filters | None = None, *, on_error: OnError = "raise"
+    ) -> Any:
         """The greatest value, None where there is none; NaN counts for nothing."""
-        return self._extreme(column, filters)[1].as_py()
+        return self._extremes(column, filters, on_error)[1].as_py()
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """All rows of all columns as an Arrow C stream."""
         return self.scan().__arrow_c_stream__(requested_schema)
 
-    def polars(self) -> pl.LazyFrame:
+    def polars(self, *, every_file: bool = False) -> pl.LazyFrame:
         """A lazy frame of polars: each collect reads the columns, rows and files that its query
-        needs. Looks into the first and the last file for the columns there are, and into every
-        file where :attr:`schema` was asked for before. Needs ``rangeio[polars]``."""
+        needs. Looks into the first and the last file for the columns there are, or into every
+        file. Needs ``rangeio[polars]``."""
         from rangeio.datasets.polars import lazy_frame
 
-        return lazy_frame(self)
+        return lazy_frame(self, every_file)
 
     # ---- its life ----
 
@@ -275,15 +287,16 @@ class Dataset:
 
     def __len__(self) -> int:
         """How many files."""
-        return len(self.files)
+        return len(self._inventory.manifest)
 
     def __reduce__(self) -> tuple[object, ...]:
         session = None if self._session is default_session() else self._session
-        return _again, (*self._given, session)
+        found, *more = self._given
+        return _again, (replace(found, files=self.files), *more, session)
 
     def __repr__(self) -> str:
         state = "closed " if self._closed else ""
-        return f"<{state}rangeio.Dataset {self.files.root} {len(self.files):,} files>"
+        return f"<{state}rangeio.Dataset {self._inventory.manifest.root} {len(self):,} files>"
 
     # ---- on the portal's loop ----
 
@@ -293,18 +306,27 @@ class Dataset:
         await scan.look_at_all()
         return sum(facts.rows for facts in self._inventory.facts.values())
 
+    async def _counted(self) -> int:
+        rows = self.files.rows
+        return rows if rows >= 0 else await self._known()
+
+    def _seen(self) -> DatasetSchema:
+        """The schema of all files."""
+        self._run(self._known())
+        return self._inventory.view(range(len(self))).schema
+
     async def _prepared(self, request: Request, options: Options) -> Scan:
         sparing = await self._sparing(request)
         if sparing is not None:
             with suppress(Stale, NoSuchColumn):  # a word meant more than its letters say
                 return await self._begun(Scan(sparing, request, options))
-            options.skipped.clear()
+            options.left_out.clear()
         return await self._begun(Scan(self._inventory, request, options))
 
     async def _sparing(self, request: Request) -> Inventory | None:
         """What is known of the files as far as the request's words reach, where that spares
         reading the metadata of all columns."""
-        if request.columns is None or not len(self.files):
+        if request.columns is None or not len(self):
             return None
         words = Sought.of(request.columns, request.filters, request.case_sensitive)
         key = repr(words)
@@ -322,15 +344,21 @@ class Dataset:
         try:
             await scan.prepare()
         finally:
-            self.skipped = tuple(scan.options.skipped)
+            self.skipped = scan.options.skipped
         return scan
 
-    async def _table(self, request: Request, options: Options) -> pa.Table:
+    async def _asked(
+        self, request: Request, options: Options, work: Callable[[Scan], Awaitable[T]]
+    ) -> T:
+        """What ``work`` makes of a scan."""
         scan = await self._prepared(request, options)
         try:
-            return await scan.table()
+            return await work(scan)
         finally:
-            self.skipped = tuple(options.skipped)
+            self.skipped = options.skipped
+
+    async def _table(self, request: Request, options: Options) -> pa.Table:
+        return await self._asked(request, options, Scan.table)
 
     async def _batches(self, scan: Scan, batch_rows: int, ended: ExitStack) -> Batches:
         with ended:
@@ -339,28 +367,22 @@ class Dataset:
                     async for batch in batches:
                         yield batch
             finally:
-                self.skipped = tuple(scan.options.skipped)
+                self.skipped = scan.options.skipped
 
-    def _extreme(self, column: Word, filters: Filters | None) -> tuple[pa.Scalar, pa.Scalar]:
-        async def work() -> tuple[pa.Scalar, pa.Scalar]:
-            request = Request([column], None, filters, flatten=True)
-            return await extremes(await self._prepared(request, Options()))
+    def _extremes(self, column: Word, filters: Filters | None, on_error: OnError) -> Extremes:
+        options = self._options(None, on_error)
+        request = Request([column], None, filters, flatten=True)
+        return self._run(self._asked(request, options, extremes))
 
-        return self._run(work())
-
-    def _options(self, limit: int | None, on_error: OnError, told: Progress | None) -> Options:
-        if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int)):
-            raise RequestError(f"limit is a whole number of rows, not {limit!r}")
-        if limit is not None and limit < 0:
-            raise RequestError(f"limit is at least 0, not {limit}")
-        if on_error not in ("raise", "skip"):
-            raise RequestError(f'on_error is "raise" or "skip", not {on_error!r}')
-        return Options(limit=limit, on_error=on_error, progress=told)
+    def _options(
+        self, limit: int | None, on_error: OnError, told: Progress | None = None
+    ) -> Options:
+        return Options.of(limit, on_error, told)
 
     def _run(self, work: Coroutine[Any, Any, T]) -> T:
         if self._closed:
             work.close()
-            raise Closed("the dataset was closed", url=self.files.root)
+            raise Closed("the dataset was closed", url=self._inventory.manifest.root)
         return self._session.run(work)
 
 

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
 
-from rangeio.datasets.evolving.evolution import DatasetSchema, Generation, How, unified
+from rangeio.datasets.evolving.evolution import Generation, unified
 from rangeio.datasets.evolving.fitting import Fit
+from rangeio.datasets.evolving.matching import alike
+from rangeio.datasets.evolving.target import identified, target_schema
 from rangeio.datasets.fileplan import FilePlan, Way, planned
 from rangeio.datasets.finding.lancedataset import relabelled
-from rangeio.datasets.finding.manifest import Manifest, shown
+from rangeio.datasets.finding.manifest import DataFile, Manifest, shown
 from rangeio.datasets.resolving import Resolved
+from rangeio.datasets.view import Of, View
 from rangeio.declared import Declared
 from rangeio.engine.handle import Handle
-from rangeio.errors import FormatError, ObjectChanged
+from rangeio.errors import Corrupt, FormatError, ObjectChanged, RequestError
 from rangeio.formats.format import Stale
 from rangeio.opening import Asked, connect
 from rangeio.plan import Rows
@@ -32,6 +36,8 @@ OPENING = 32
 """Files whose metadata is in memory at once: what is kept of each is small."""
 
 _SMALL = 1 << 20  # bytes of a file's rows that are kept decoded: making them anew costs as much
+_VIEWS = 16  # schemas of some of the files that are kept
+_NONE: frozenset[str] = frozenset()
 _TABLE = 4 << 10  # bytes that a table takes besides its data, roughly
 
 
@@ -76,7 +82,12 @@ class Said:
 
     @classmethod
     def of(cls, schema: object, names: Mapping[str, str] | None) -> Said:
-        """Of the words of a dataset; RequestError for a schema that makes no sense."""
+        """Of the words of a dataset; RequestError for a schema or names that make no sense."""
+        if names is not None and not (
+            isinstance(names, Mapping)
+            and all(isinstance(word, str) for pair in names.items() for word in pair)
+        ):
+            raise RequestError(f"names= takes {{old: new}}, not {names!r}")
         declared = schema if isinstance(schema, pa.Schema) else None
         return cls(declared, names, None if schema is None else Declared.of(schema))
 
@@ -98,12 +109,13 @@ class Inventory:
         self.said = said
         self.trace = Trace()
         self.facts: dict[int, Facts] = {}
+        self.pins: dict[int, DataFile] = {}  # the files as they were seen first
+        self._learnt = 0, self.manifest
+        self._lacking: dict[int, frozenset[str]] = {}  # partition columns that a path lacks
         self._generations: list[_Known] = []
         self._numbers: dict[Hashable, int] = {}
-        self._unified: tuple[int, DatasetSchema] | None = None
-        self._changes = 0
+        self._views: dict[Hashable, View] = {}
         self._largest = 0  # bytes of metadata of one file
-        self._places: dict[int, int] = {}
         self._locks: dict[Hashable, asyncio.Lock] = {}
         self._spares: bool | None = None  # unknown, until a file was opened
         self.opened: dict[int, Handle] = {}  # for who asks for it next
@@ -112,49 +124,81 @@ class Inventory:
     # ---- what is known ----
 
     @property
-    def changes(self) -> int:
-        """How often :attr:`schema` may have become another."""
-        return self._changes
-
-    @property
     def declared(self) -> bool:
         """Whether the caller said what the schema is."""
         return self.said.declared is not None
+
+    @cached_property
+    def identified(self) -> bool:
+        """Whether the caller said the ids of all columns too."""
+        declared = self.said.declared
+        keys = self.manifest.partitions.names
+        return declared is not None and identified(target_schema(declared), keys)
 
     def url(self, index: int) -> str:
         """Of a file, for people."""
         return shown(self.manifest[index].url)
 
-    @property
-    def schema(self) -> DatasetSchema:
-        """One schema of all files that were looked into, older files first."""
-        if self._unified is None or self._unified[0] != self._changes:
-            order = self._order()
-            made = unified(
-                [self._generations[i].told(self.manifest) for i in order],
-                partitions=self.manifest.partitions,
-                declared=self.said.declared,
-                names=self.said.names,
-            )
-            self._unified = self._changes, made
-        return self._unified[1]
+    def view(
+        self,
+        files: Iterable[int],
+        typed: Collection[int] | None = None,
+        *,
+        folded: bool = False,
+    ) -> View:
+        """One schema of these files, whose facts are known and which ascend: of no others, so
+        that it does not depend on what was read before.
 
-    @property
-    def matched(self) -> tuple[tuple[str, int, How], ...]:
-        """As DatasetSchema tells it, with the files that were looked into by now."""
-        known = self.schema.matched
-        counts = (len(self._generations[i].files) for i in self._order())
-        return tuple((url, count, how) for (url, _, how), count in zip(known, counts, strict=True))
+        typed: those of which the types come, else of all. A column that none of them has is of
+        the type that the last one gives it. folded: names that differ in case alone are one.
+        """
+        held = self._held(files)
+        kinds = None if typed is None else {self.facts[i].generation for i in typed}
+        key = tuple(held.values()), None if kinds is None else frozenset(kinds), folded
+        found = self._views.get(key)
+        if found is None:
+            if len(self._views) >= _VIEWS:
+                self._views.clear()
+            found = self._views[key] = self._seen(held, kinds, folded)
+        return found
 
-    def place(self, generation: int) -> int:
-        """Where a generation stands in :attr:`schema`."""
-        _ = self.schema
-        return self._places[generation]
+    def _held(self, files: Iterable[int]) -> dict[int, Of]:
+        """The generations of files, by their numbers, in the order of their first files."""
+        held: dict[int, Of] = {}
+        for i in files:
+            number, lacking = self.facts[i].generation, self._lacking.get(i, _NONE)
+            one = held.get(number)
+            if one is None:
+                held[number] = Of(number, i, 1, lacking)
+            else:
+                held[number] = Of(number, one.first, one.files + 1, one.lacking | lacking)
+        return held
 
-    def _order(self) -> list[int]:
-        order = sorted(range(len(self._generations)), key=lambda g: self._generations[g].first)
-        self._places = {g: place for place, g in enumerate(order)}
-        return order
+    def _seen(self, held: Mapping[int, Of], kinds: Collection[int] | None, folded: bool) -> View:
+        generations = [
+            Generation(self._generations[g].schema, self.url(of.first), of.files, of.lacking)
+            for g, of in held.items()
+        ]
+        names = self.said.names
+        if folded:
+            names = alike([one.schema for one in generations], names or {})
+        schema = unified(
+            generations,
+            partitions=self.manifest.partitions,
+            declared=self.said.declared,
+            names=names,
+            typed=None if kinds is None else [g in kinds for g in held],
+        )
+        own = [place for place, g in enumerate(held) if self._generations[g].named]
+        return View(schema, held, {g: place for place, g in enumerate(held)}, tuple(own))
+
+    def learnt(self) -> Manifest:
+        """The manifest, with the size, version and rows of the files that were opened."""
+        if self._learnt[0] != len(self.pins):
+            known = len(self.pins)
+            files = (self.pins.get(i, one) for i, one in enumerate(self.manifest))
+            self._learnt = known, replace(self.manifest, files=tuple(files))
+        return self._learnt[1]
 
     # ---- looking into files ----
 
@@ -179,10 +223,11 @@ class Inventory:
         held = self.opened.pop(index, None)
         if held is not None and held.engine is self.session.live.engine:
             return held
-        file, known = self.manifest[index], self.facts.get(index)
-        tag, size = (file.tag, file.size) if known is None else (known.tag, known.size)
+        seen = self.pins.get(index)
+        file = seen or self.manifest[index]
+        tag, size = file.tag, file.size
         # A weak tag pins no GET: who tells them has to be asked for the file's size and tag first.
-        pinned = bool(tag) and size >= 0 and not (known is None and tag.startswith("W/"))
+        pinned = bool(tag) and size >= 0 and not (seen is None and tag.startswith("W/"))
         asked = Asked(
             file.url,
             self.way.storage_options,
@@ -194,8 +239,8 @@ class Inventory:
             mixed=True,
         )
         handle = await connect(asked, self.session, self.trace)
-        seen = handle.of.source.pin or ""
-        if (tag and seen != tag) or (known is not None and handle.of.size != size):
+        pin = handle.of.source.pin or ""
+        if (tag and pin != tag) or (size >= 0 and handle.of.size != size):
             raise ObjectChanged("the file is no longer the version that was seen first")
         return handle
 
@@ -234,7 +279,7 @@ class Inventory:
                 handle = handle or await self.open(index)
                 await handle.open(None)
                 await self._looked(handle, index)
-        raise AssertionError("a file whose schema is never the one it has")
+        raise Corrupt("the file's schema is another with every look at it", url=self.url(index))
 
     # ---- what was decoded ----
 
@@ -271,8 +316,12 @@ class Inventory:
         rows = await handle.num_rows()  # first: it verifies a schema that was only assumed
         number = await self._generation(handle, index)
         self._largest = max(self._largest, handle.table.metadata_size)
-        self._changes += self._generations[number].add(index)
+        if absent := self.manifest.absent(index):
+            self._lacking[index] = absent
         self.facts[index] = Facts(handle.of.size, handle.of.source.pin or "", rows, number)
+        self.pins[index] = replace(
+            self.manifest[index], size=handle.of.size, tag=handle.of.source.pin or "", rows=rows
+        )
         self._learn(handle)
 
     async def _generation(self, handle: Handle, index: int) -> int:
@@ -281,13 +330,13 @@ class Inventory:
         if key is None or key not in self._numbers:
             schema = await handle.schema()
             key = self._key(handle, index) or (handle.format.name, told(schema))
-        return self._number(key, schema, index)
+        return self._number(key, schema, index, named=not handle.format.takes_schema)
 
-    def _number(self, key: Hashable, schema: Schema | None, index: int) -> int:
-        """Of a generation; a new one has this schema."""
+    def _number(self, key: Hashable, schema: Schema | None, index: int, *, named: bool) -> int:
+        """Of a generation; a new one has this schema. named: by the file."""
         if key not in self._numbers:
             assert schema is not None
-            known = _Known(self._labelled(schema, index))
+            known = _Known(self._labelled(schema, index), named)
             self._numbers[key] = len(self._generations)
             self._generations.append(known)
         return self._numbers[key]
@@ -311,24 +360,12 @@ class Inventory:
         self.session.live.learn(handle.of.source, handle.format.name, hint)
 
 
+@dataclass(frozen=True, slots=True)
 class _Known:
-    """A generation, and the files that are known to have it."""
+    """A schema that files have. named: its names are the files' own."""
 
-    def __init__(self, schema: Schema) -> None:
-        self.schema = schema
-        self.files: set[int] = set()
-        self.first = 1 << 62
-
-    def add(self, index: int) -> bool:
-        """Whether it now begins earlier than it did."""
-        self.files.add(index)
-        earlier = index < self.first
-        self.first = min(self.first, index)
-        return earlier
-
-    def told(self, manifest: Manifest) -> Generation:
-        url = shown(manifest[self.first].url) if self.files else ""
-        return Generation(self.schema, url, len(self.files))
+    schema: Schema
+    named: bool
 
 
 def told(columns: Iterable[Column]) -> Hashable:

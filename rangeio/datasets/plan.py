@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Iterator, Sequence
+from collections.abc import Coroutine, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import accumulate
 from typing import Any, TypeVar
 
 import pyarrow as pa
@@ -13,12 +14,12 @@ import pyarrow as pa
 from rangeio.datasets.evolving.fitting import Fit
 from rangeio.datasets.fileplan import FilePlan, Way
 from rangeio.datasets.finding.manifest import shown
-from rangeio.datasets.scan import AT_ONCE, joined
+from rangeio.datasets.scan import AT_ONCE, joined, read_ahead
 from rangeio.datasets.window import Claim, Reach, Tables, Window
 from rangeio.engine.batches import tables
 from rangeio.errors import RequestError
 from rangeio.predicate import Predicate
-from rangeio.reading import Batches, checked, projected
+from rangeio.reading import Batches, batches_of, checked, projected
 from rangeio.select import Selection
 from rangeio.session import Session, default_session
 from rangeio.stream import Stream
@@ -107,16 +108,8 @@ class DatasetPlan:
         """
         if count < 1:
             raise RequestError(f"a plan is split into at least one part, not {count}")
-        total = sum(_weight(part.file) for part in self.parts)
-        most = max(-(-total // count), 1)
-        pieces = [piece for part in self.parts for piece in _cut(part, most)]
-        runs: dict[int, list[Part]] = {}
-        before = 0
-        for piece in pieces:
-            weight = _weight(piece.file)
-            runs.setdefault(min((2 * before + weight) // (2 * most), count - 1), []).append(piece)
-            before += weight
-        return [replace(self, parts=tuple(run), trace=Trace()) for run in runs.values()]
+        found = [run for run in _runs(self.parts, count) if run]
+        return [replace(self, parts=tuple(run), trace=Trace()) for run in found]
 
     # ---- carrying it out ----
 
@@ -135,19 +128,23 @@ class DatasetPlan:
     ) -> pa.RecordBatchReader:
         """The same as a stream of batches, in bounded memory, in the order of the files."""
         checked(batch_rows)
-        mine = default_session() if session is None else session
+        mine = _mine(session)
         stream = Stream(self._batches(mine, batch_rows), mine)
         return pa.RecordBatchReader.from_batches(self.schema, stream)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """All rows as an Arrow C stream."""
+        return self.scan().__arrow_c_stream__(requested_schema)
 
     async def _batches(self, session: Session, batch_rows: int) -> Batches:
         async with aclosing(self._tables(session, batch_rows)) as found:
             async for table in found:
-                for batch in table.combine_chunks().to_batches(batch_rows):
+                for batch in batches_of(table, batch_rows):
                     yield batch
                 del table
 
     def _tables(self, session: Session | None, rows_each: int | None) -> Tables:
-        mine = default_session() if session is None else session
+        mine = _mine(session)
         reach = Reach(AT_ONCE, AT_ONCE, mine.max_buffer // 4)
         read = partial(self._read, mine, rows_each)
         return Window(mine.live.engine, read, range(len(self.parts)), reach).tables()
@@ -157,7 +154,7 @@ class DatasetPlan:
     ) -> Tables:
         part = self.parts[index]
         read = await part.file.reached(self.way, session, self.trace)
-        ahead = max(session.max_buffer // (2 * AT_ONCE), 1 << 20)
+        ahead = read_ahead(session)
         await claim(part.file.held(ahead))
         async with aclosing(tables(read, rows_each, ahead=ahead)) as found:
             async for table in found:
@@ -169,8 +166,12 @@ class DatasetPlan:
         return self.result.of(part.fit.table(table, values, shown(part.file.url)))
 
 
+def _mine(session: Session | None) -> Session:
+    return default_session() if session is None else session
+
+
 def _run(session: Session | None, work: Coroutine[Any, Any, T]) -> T:
-    return (default_session() if session is None else session).run(work)
+    return _mine(session).run(work)
 
 
 def _weight(plan: FilePlan) -> int:
@@ -178,28 +179,43 @@ def _weight(plan: FilePlan) -> int:
     return plan.bytes + plan.rows.count
 
 
-def _cut(part: Part, most: int) -> Iterator[Part]:
-    """The part in pieces of about ``most`` bytes, cut where no unit is cut."""
-    plan = part.file
-    if _weight(plan) <= most or not plan.plan.units:
-        yield part
-        return
-    start = 0  # the first unit may begin before the first row that is wanted
-    for stop in _stops(plan, most):
-        yield replace(part, file=_rows_of(plan, start, stop))
-        start = stop
+def _runs(parts: Sequence[Part], count: int) -> list[list[Part]]:
+    """At most ``count`` runs: each ends where a cut may be that is nearest to the ideal one."""
+    total = sum(_weight(part.file) for part in parts)
+    stops = list(accumulate(_weight(part.file) for part in parts))
+    runs: list[list[Part]] = [[]]
+    for part, stop in zip(parts, stops, strict=True):
+        start, last = stop - _weight(part.file), 0
+        places = [(start + weight, row) for weight, row in _places(part.file)]
+        while len(runs) < count:
+            ideal = len(runs) * total // count
+            if ideal >= stop:
+                break
+            near, row = min(((start, 0), *places), key=lambda one: abs(one[0] - ideal))
+            if stop - ideal < abs(near - ideal):
+                break  # the end of the part is nearer
+            if row > last:
+                runs[-1].append(replace(part, file=_rows_of(part.file, last, row)))
+                last = row
+            runs.append([])
+        rest = part if not last else replace(part, file=_rows_of(part.file, last, _end(part.file)))
+        runs[-1].append(rest)
+    return runs
 
 
-def _stops(plan: FilePlan, most: int) -> Sequence[int]:
-    """Where pieces end: at rows that no unit reaches across, once a piece has bytes enough."""
+def _end(plan: FilePlan) -> int:
+    return plan.rows.extent[1]
+
+
+def _places(plan: FilePlan) -> list[tuple[int, int]]:
+    """Where a file may be cut: rows that no unit reaches across, with the weight before each."""
     found, size, reach = [], 0, 0
     for unit in plan.plan.units:
-        if size >= most and unit.rows[0] >= reach:
-            found.append(unit.rows[0])
-            size = 0
+        if size and unit.rows[0] >= reach:
+            found.append((size, unit.rows[0]))
         reach = max(reach, unit.rows[1])
         size += sum(at.size for at in unit.ranges) + unit.rows[1] - unit.rows[0]
-    return [*found, plan.rows.extent[1]]
+    return found
 
 
 def _rows_of(plan: FilePlan, start: int, stop: int) -> FilePlan:

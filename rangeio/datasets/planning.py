@@ -23,6 +23,6 @@ async def planned(scan: Scan) -> DatasetPlan:
         fit = bare.setdefault(id(order.fit), order.fit.bare())
         found[index] = Part(plan, fit, tuple(scan.values(index).items()))
 
-    await inventory.each(scan.files, one)
+    await scan.each(scan.files, one)
     result = Result(scan.arrow, wanted.selection, wanted.predicate, scan.request.flatten)
     return DatasetPlan(tuple(found[i] for i in sorted(found)), result, inventory.way)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -17,18 +18,18 @@ if TYPE_CHECKING:
 _BATCH_ROWS = 65536
 
 
-def lazy_frame(dataset: Dataset) -> pl.LazyFrame:
+def lazy_frame(dataset: Dataset, every_file: bool = False) -> pl.LazyFrame:
     """The dataset as a source of polars: each collect is a scan of what the query needs.
 
-    Its columns are those known by now: of the first and the last file at least. RequestError where
+    Its columns are those of the first and the last file, or of every file. RequestError where
     polars is not installed or has no type for a column.
     """
     try:
         from polars.io.plugins import register_io_source
     except ImportError:
         raise RequestError("polars is not installed: pip install 'rangeio[polars]'") from None
-    # A scan of no rows knows the columns without opening every file.
-    source = _Source(dataset, dataset.scan(limit=0).schema)
+    # A scan of no rows knows the columns without opening more.
+    source = _Source(dataset, dataset.scan(limit=0, every_file=every_file).schema, every_file)
     # The files are pinned to a version: reading them twice gives the same rows.
     return register_io_source(
         source.frames, schema=source.schema(), validate_schema=True, is_pure=True
@@ -36,11 +37,12 @@ def lazy_frame(dataset: Dataset) -> pl.LazyFrame:
 
 
 class _Source:
-    """arrow: the columns that polars was promised."""
+    """arrow: the columns that polars was promised; those of every file, or of two."""
 
-    def __init__(self, dataset: Dataset, arrow: pa.Schema) -> None:
-        self._dataset = dataset
+    def __init__(self, dataset: Dataset, arrow: pa.Schema, every_file: bool = False) -> None:
         self._arrow = arrow
+        self._dataset = dataset
+        self._every_file = every_file
 
     def schema(self) -> dict[str, pl.DataType]:
         """The types as polars converts them."""
@@ -93,10 +95,11 @@ class _Source:
         filters = (
             None if predicate is None or n_rows is not None else pushed(predicate, self._arrow)
         )
+        scan = partial(self._dataset.scan, every_file=self._every_file)
         try:
-            reader = self._dataset.scan(words, filters=filters, limit=n_rows, batch_rows=rows)
+            reader = scan(words, filters=filters, limit=n_rows, batch_rows=rows)
         except BadFilter:
-            reader = self._dataset.scan(words, limit=n_rows, batch_rows=rows)
+            reader = scan(words, limit=n_rows, batch_rows=rows)
         self._kept(names, reader.schema)
         return reader
 
@@ -114,7 +117,7 @@ class _Source:
         ]
         raise RequestError(
             f"the first and the last file did not tell of {', '.join(odd) or 'this order'}: "
-            "ask for ds.schema, which looks into every file, and then for ds.polars()"
+            "ask for ds.polars(every_file=True), which looks into every file"
         )
 
 

@@ -6,8 +6,10 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from rangeio.datasets.scan import Progress
+from rangeio.datasets.policy import Progress
 from rangeio.errors import RequestError
+
+_SAID: list[bool] = []
 
 
 @contextmanager
@@ -24,12 +26,16 @@ def progress_of(told: bool | Callable[[int, int], object], verb: str) -> Iterato
 
 
 def _shown(verb: str) -> Iterator[Progress | None]:
-    """A bar on stderr; none without rich."""
+    """A bar on stderr; without rich, once, why there is none."""
     try:
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
         from rich.progress import Progress as Bar
     except ImportError:
+        if not _SAID:
+            _SAID.append(True)
+            print("rangeio: no progress is shown without rich: pip install 'rangeio[cli]'",
+                  file=sys.stderr)  # fmt: skip
         yield None
         return
     columns = (TextColumn(verb), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())

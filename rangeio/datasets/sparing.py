@@ -19,7 +19,7 @@ class SparingInventory(Inventory):
 
     def __init__(self, whole: Inventory, words: Sought) -> None:
         super().__init__(whole.session, whole.found, whole.way, whole.said)
-        self.trace, self.opened = whole.trace, whole.opened
+        self.trace, self.opened, self.pins = whole.trace, whole.opened, whole.pins
         self._words = words
 
     async def _generation(self, handle: Handle, index: int) -> int:
@@ -28,7 +28,7 @@ class SparingInventory(Inventory):
             return await super()._generation(handle, index)
         names = tuple(schema.names), tuple(schema.ids or ())
         key = handle.format.name, names, told(self._reached(schema))
-        return self._number(key, schema, index)
+        return self._number(key, schema, index, named=not handle.format.takes_schema)
 
     def _reached(self, schema: Schema) -> Iterator[Column]:
         """The columns that the words may mean."""

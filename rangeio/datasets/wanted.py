@@ -3,36 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
 
 from rangeio.datasets.evolving.evolution import DatasetSchema
-from rangeio.datasets.evolving.fitting import Fit, fit
+from rangeio.datasets.evolving.fitting import Fit, fit, settled
 from rangeio.datasets.finding.partitions import verdict
+from rangeio.datasets.pathwords import valued
 from rangeio.predicate import Predicate, parse
 from rangeio.reading import Request, projected
 from rangeio.schema import Column
-from rangeio.select import select
+from rangeio.select import Selection, select
 from rangeio.statistics import Answer
 
 
 class Wanted:
-    """Raises NoSuchColumn and RequestError for words that the schema does not know."""
+    """Raises NoSuchColumn and RequestError for words that the schema does not know.
 
-    def __init__(self, schema: DatasetSchema, request: Request) -> None:
+    open: there will be files that nobody has looked into: any of them may lack a column.
+    """
+
+    def __init__(
+        self,
+        schema: DatasetSchema,
+        request: Request,
+        *,
+        open: bool = False,  # noqa: A002
+    ) -> None:
         self.schema = schema
         self.request = request
         known = schema.schema
         self.selection = select(known, request.columns, case_sensitive=request.case_sensitive)
+        if open:
+            kinds = relaxed(self.selection.arrow_schema).types
+            placed = zip(self.selection.fields, kinds, strict=True)
+            fields = (replace(one, type=kind, nullable=True) for one, kind in placed)
+            self.selection = Selection(tuple(fields))
         self.predicate: Predicate | None = None
         self.fields: tuple[Column, ...] = self.selection.fields
         if request.filters is not None:
-            self.predicate = parse(request.filters, known)
+            filters = valued(request.filters, known, schema.partitions.names)
+            self.predicate = parse(filters, known, case_sensitive=request.case_sensitive)
             words: list[Any] = [*self.fields, *self.predicate.columns]
             self.fields = select(known, words).fields
-        self._fits: dict[int, Fit] = {}
+        self._fits: dict[tuple[int, frozenset[str]], Fit] = {}
         self._translated: dict[tuple[int, str], Predicate] = {}
 
     @cached_property
@@ -47,19 +64,21 @@ class Wanted:
         """The same, before it is flattened."""
         return self.selection.arrow_schema.with_metadata(self.schema.schema.metadata or None)
 
-    def fit(self, generation: int) -> Fit:
-        """How the files of a generation, by its place in the schema, give the fields."""
-        if generation not in self._fits:
-            self._fits[generation] = fit(self.schema, generation, self.fields)
-        return self._fits[generation]
+    def fit(self, generation: int, absent: frozenset[str] = frozenset()) -> Fit:
+        """How the files of a generation, by its place in the schema, give the fields. absent:
+        partition columns that their path lacks."""
+        key = (generation, absent)
+        if key not in self._fits:
+            fields = [settled(one, absent) for one in self.fields]
+            self._fits[key] = fit(self.schema, generation, fields)
+        return self._fits[key]
 
-    def translated(self, generation: int, values: tuple[object, ...]) -> Predicate:
-        """The filter for pruning inside a file of a generation, with these partition values."""
+    def translated(self, generation: int, values: Mapping[str, object]) -> Predicate:
+        """The filter for pruning inside a file of a generation, whose path says this."""
         assert self.predicate is not None
         key = (generation, repr(values))
         if key not in self._translated:
-            named = dict(zip(self.schema.partitions.names, values, strict=True))
-            self._translated[key] = self.fit(generation).predicate(self.predicate, named)
+            self._translated[key] = self.fit(generation).predicate(self.predicate, values)
         return self._translated[key]
 
     def may_hold(self, values: Sequence[object]) -> bool:
@@ -79,3 +98,19 @@ class Wanted:
         if self.predicate is not None:
             table = self.predicate.filter(table)
         return projected(table, self.selection, self._asked, self.request.flatten)
+
+
+def relaxed(schema: pa.Schema) -> pa.Schema:
+    """The same, of columns and fields of structs that may all be null."""
+    return pa.schema([_nullable(field) for field in schema], metadata=schema.metadata)
+
+
+def _nullable(field: pa.Field) -> pa.Field:
+    kind = field.type
+    if pa.types.is_struct(kind):
+        kind = pa.struct([_nullable(kind.field(i)) for i in range(kind.num_fields)])
+    elif pa.types.is_list(kind):
+        kind = pa.list_(_nullable(kind.value_field))
+    elif pa.types.is_large_list(kind):
+        kind = pa.large_list(_nullable(kind.value_field))
+    return field.with_type(kind).with_nullable(True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator, Mapping
+from inspect import signature
 
 import pyarrow as pa
 import pyspark.sql.types as st
@@ -80,7 +81,10 @@ def arrow_schema(schema: st.StructType) -> pa.Schema:
     for field in schema:
         if any(isinstance(one, st.YearMonthIntervalType) for one in _walk(field.dataType)):
             raise _refused(field.name, "an interval of months", "Spark takes none from Python")
-    return to_arrow_schema(schema, timezone="UTC")
+    # Spark 4.0 knows no other zone than this one, and takes none.
+    zone = {"timezone": "UTC"} if "timezone" in signature(to_arrow_schema).parameters else {}
+    found: pa.Schema = to_arrow_schema(schema, **zone)  # type: ignore[arg-type]
+    return found
 
 
 def optional(schema: pa.Schema) -> pa.Schema:

@@ -641,6 +641,22 @@ def test_an_empty_manifest_is_a_format_error(session, tmp_path):
         session.run(current(session, LanceDataset(f"{tmp_path}/")))
 
 
+@pytest.mark.parametrize("name", ["e.lance", "e"])
+@pytest.mark.parametrize("remote", [False, True])
+def test_a_dataset_of_no_rows_has_its_schema(session, tmp_path, name, remote):
+    kept = table(0)
+    write(kept, tmp_path / name, schema=kept.schema)
+    assert sorted(one.name for one in (tmp_path / name).iterdir()) == ["_transactions", "_versions"]
+    url = in_memory(tmp_path / name) if remote else str(tmp_path / name)
+    ds = rangeio.dataset(url, session=session)
+    assert ds.read() == lance.dataset(str(tmp_path / name)).to_table()
+    assert ds.schema.names == kept.column_names
+    assert (len(ds), ds.num_rows, ds.count([("a", ">", 1)]), ds.min("a")) == (0, 0, 0, None)
+    assert ds.read(["a"], filters=[("t", "==", "x")]) == kept.select(["a"])
+    assert list(ds.scan()) == []
+    assert ds.plan().read() == kept
+
+
 def test_hostile_bytes_are_format_errors(session, tmp_path):
     path = tmp_path / "d"
     write(table(3), path, enable_v2_manifest_paths=False)

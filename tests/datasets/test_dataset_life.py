@@ -83,8 +83,8 @@ def test_a_pickle_keeps_what_was_said(lakes, session):
     dataset = lake.open(session, schema=schema, names={"old": "new"}, partitioning=None)
     again = pickle.loads(pickle.dumps(dataset))
     assert again.read().to_pydict() == {"new": [1.0, 2.0], "none": [None, None]}
-    assert again.files == dataset.files
     assert again.read() == dataset.read()
+    assert again.files == dataset.files
     assert again._session is not dataset._session
 
 

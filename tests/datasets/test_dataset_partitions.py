@@ -1,7 +1,9 @@
 """Partition columns: from the names of folders to typed values, and to files that are skipped."""
 
 import datetime as dt
+import pickle
 import tempfile
+from decimal import Decimal
 from pathlib import Path
 from urllib.parse import quote
 
@@ -12,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rangeio.datasets.finding.manifest import ABSENT, DataFile, Manifest
 from rangeio.datasets.finding.partitions import NULL, partitions, unquoted, verdict
 from rangeio.errors import RequestError
 from rangeio.predicate import parse
@@ -35,8 +38,17 @@ def typed(*texts):
         (["1", "2147483648"], pa.int64(), [1, 2**31]),
         (["-9223372036854775808"], pa.int64(), [-(2**63)]),
         (["9223372036854775808"], pa.string(), ["9223372036854775808"]),
-        (["007", "8"], pa.string(), ["007", "8"]),
-        (["-0"], pa.string(), ["-0"]),
+        (["007", "8"], pa.int32(), [7, 8]),
+        (["01", "1", "-01"], pa.int32(), [1, 1, -1]),
+        (["0" * 30 + "1"], pa.int32(), [1]),
+        (["01", "2147483648"], pa.int64(), [1, 2**31]),
+        (["01", "a"], pa.string(), ["01", "a"]),
+        (["-0"], pa.int32(), [0]),
+        (["1_000"], pa.string(), ["1_000"]),
+        (["1 "], pa.string(), ["1 "]),
+        (["-"], pa.string(), ["-"]),
+        (["9" * 5000], pa.string(), ["9" * 5000]),
+        (["0" * 5000], pa.string(), ["0" * 5000]),
         (["+1"], pa.string(), ["+1"]),
         (["\u0661"], pa.string(), ["\u0661"]),
         (["1.5"], pa.string(), ["1.5"]),
@@ -61,12 +73,15 @@ def test_every_text_can_be_recovered(texts):
     for text, value in zip(texts, values, strict=True):
         if text == NULL:
             assert value is None
+        elif pa.types.is_integer(kind):
+            assert value == int(text)  # but for the zeros before it
         else:
-            assert (value.isoformat() if kind == pa.date32() else str(value)) == text
+            assert (value.isoformat() if kind == pa.date32() else value) == text
 
 
 WORDS = st.one_of(
     st.integers(-(2**31), 2**31 - 1).map(str),
+    st.from_regex(r"-?0{0,3}[0-9]{1,8}", fullmatch=True),
     st.text("abcXYZ _-+%=äß/", min_size=1, max_size=8),
     st.just(NULL),
 )
@@ -87,7 +102,7 @@ def arrows(root, paths):
 
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.tuples(WORDS, WORDS), min_size=1, max_size=6))
-def test_equal_to_pyarrow_where_both_infer_the_same(rows):
+def test_integers_and_texts_are_those_of_pyarrow(rows):
     paths = [
         f"a={quote(a, safe='')}/b={quote(b, safe='')}/{i}/f.parquet"
         for i, (a, b) in enumerate(rows)
@@ -98,18 +113,31 @@ def test_equal_to_pyarrow_where_both_infer_the_same(rows):
     with tempfile.TemporaryDirectory() as root:
         schema, theirs = arrows(Path(root), paths)
     for place, name in enumerate("ab"):
-        kind = ours.schema.field(name).type
-        same = schema.field(name).type == kind
-        # What differs are texts such as "007".
-        assert same or any(row[place][:1] in "0-+ " for row in rows)
-        if same:
-            assert [one.get(name) for one in theirs] == [v[place] for v in ours.values]
+        assert schema.field(name).type == ours.schema.field(name).type
+        assert [one.get(name) for one in theirs] == [v[place] for v in ours.values]
 
 
-def test_a_missing_key_is_null_and_columns_come_as_first_met():
-    found = partitions(["f", "b=1/f", "a=x/b=2/f", "plain/a=y/f"])
+def test_a_key_that_is_not_there_is_no_null_and_columns_come_as_first_met():
+    found = partitions(["f", "b=1/f", "a=x/b=2/f", "plain/a=y/f", f"b={NULL}/f"])
     assert found.schema == pa.schema([("b", pa.int32()), ("a", pa.string())])
-    assert found.values == ((None, None), (1, None), (2, "x"), (None, "y"))
+    assert found.values == (
+        (ABSENT, ABSENT), (1, ABSENT), (2, "x"), (ABSENT, "y"), (None, ABSENT),
+    )  # fmt: skip
+
+
+def test_what_is_absent_survives_pickling_and_is_null_for_people():
+    keys = pa.schema([("b", pa.int32()), ("a", pa.string())])
+    held = Manifest(
+        (DataFile("f", partition=(None, ABSENT)), DataFile("g", partition=(1, "x"))), keys
+    )
+    again = pickle.loads(pickle.dumps(held))
+    assert again == held
+    assert again[0].partition[1] is ABSENT
+    assert (again.values(0), again.absent(0)) == ({"b": None}, {"a"})
+    assert (again.values(1), again.absent(1)) == ({"b": 1, "a": "x"}, frozenset())
+    assert again.to_table().select(["b", "a"]).to_pylist() == [
+        {"b": None, "a": None}, {"b": 1, "a": "x"},
+    ]  # fmt: skip
 
 
 def test_only_folders_hold_keys():
@@ -134,8 +162,8 @@ def test_declared_types():
     found = partitions([path, "d=007/f"], schema)
     assert found.schema == schema
     at = dt.datetime(2024, 1, 2, 3, 4, 5)
-    assert [str(v) for v in found.values[0]] == ["None", str(at), "1.50"]
-    assert found.values[1] == (7, None, None)
+    assert found.values[0] == (ABSENT, at, Decimal("1.50"))
+    assert found.values[1] == (7, ABSENT, ABSENT)
 
 
 def test_a_value_that_does_not_fit_is_an_error_that_names_it():
@@ -144,10 +172,39 @@ def test_a_value_that_does_not_fit_is_an_error_that_names_it():
     assert caught.value.url == "year=300/g"
 
 
+@pytest.mark.parametrize(
+    ("kind", "text", "value"),
+    [
+        (pa.string(), "01", "01"),
+        (pa.large_string(), "01", "01"),
+        (pa.dictionary(pa.int32(), pa.string()), "01", "01"),
+        (pa.int8(), "007", 7),
+        (pa.float64(), "1.50", 1.5),
+        (pa.date32(), "2024-02-29", DATE),
+        (pa.bool_(), "true", True),
+        (pa.date32(), "1", None),
+        (pa.int8(), "300", None),
+        (pa.int64(), "9999999999999999999", None),
+        (pa.uint8(), "-1", None),
+        (pa.int32(), "a", None),
+        (pa.list_(pa.int8()), "1", None),
+    ],
+)
+@pytest.mark.parametrize("how", ["hive", ["k"], pa.schema([("k", pa.int64())])])
+def test_a_type_declared_elsewhere_is_read_out_of_the_text(kind, text, value, how):
+    path = f"{text}/f" if isinstance(how, list) else f"k={text}/f"
+    if value is None:
+        with pytest.raises(RequestError, match="which is no"):
+            partitions([path], how, {"k": kind})
+        return
+    found = partitions([path], how, {"k": kind, "other": pa.int8()})
+    assert (found.schema, found.values) == (pa.schema([("k", kind)]), ((value,),))
+
+
 def test_directory_partitioning():
     found = partitions(["2024/05/f", "2024/f", "2023/12/deep/er/f"], ["year", "month"])
-    assert found.schema == pa.schema([("year", pa.int32()), ("month", pa.string())])
-    assert found.values == ((2024, "05"), (2024, None), (2023, "12"))
+    assert found.schema == pa.schema([("year", pa.int32()), ("month", pa.int32())])
+    assert found.values == ((2024, 5), (2024, ABSENT), (2023, 12))
 
 
 @pytest.mark.parametrize("off", ["Hive", 3, ["a", 1], ["a", "a"], [""], b"hive"])
@@ -194,6 +251,12 @@ def answer(filters, *values):
 )
 def test_verdicts(filters, expected):
     assert answer(filters, 2024, DATE, None) is expected
+
+
+def test_of_a_key_that_is_absent_nothing_is_known():
+    assert answer([("year", "==", 2024)], ABSENT, DATE, None) is Answer.MAYBE
+    assert answer([("year", "is null")], ABSENT, DATE, None) is Answer.MAYBE
+    assert answer([("year", "is null"), ("name", "==", "a")], ABSENT, DATE, None) is Answer.NEVER
 
 
 YEARS = st.one_of(st.none(), st.integers(2020, 2024))

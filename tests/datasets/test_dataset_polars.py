@@ -438,10 +438,10 @@ def test_types_that_no_format_here_holds(kind):
         _Source(None, pa.schema({"a": pa.int8(), "gap": kind})).schema()
 
 
-def test_two_columns_of_one_name():
+def test_two_columns_of_one_name(tmp_path):
     twice = pa.schema([("a", pa.int8()), ("a", pa.int8())])
     with pytest.raises(RequestError, match="no two columns of one name"):
-        _Source(None, twice).schema()
+        _Source(written(tmp_path, pa.table({"a": [1]})), twice, False).schema()
 
 
 def test_a_column_between_the_first_and_the_last_file(tmp_path):
@@ -449,10 +449,14 @@ def test_a_column_between_the_first_and_the_last_file(tmp_path):
     ds = written(tmp_path, plain, pa.table({"a": [3], "b": [0], "more": ["x"]}), plain)
     frame = ds.polars()
     assert frame.select("a").collect()["a"].to_list() == [1, 2, 3, 1, 2]
-    with pytest.raises(RequestError, match=r"did not tell of 'more' \(string\): ask for ds.schema"):
+    with pytest.raises(RequestError, match=r"did not tell of 'more' \(string\): ask for ds.pol"):
         frame.collect()
     assert ds.schema.arrow.names == ["a", "b", "more"]
-    assert_frame_equal(ds.polars().collect(), pl.from_arrow(ds.read()))
+    assert ds.polars().collect_schema().names() == ["a", "b"]  # whatever was asked before
+    whole = ds.polars(every_file=True)
+    assert_frame_equal(whole.collect(), pl.from_arrow(ds.read()))
+    assert whole.filter(c.more == "x").select("a").collect()["a"].to_list() == [3]
+    assert whole.head(1).collect().to_dicts() == [{"a": 1, "b": 0, "more": None}]
 
 
 def test_columns_that_widen(tmp_path):
@@ -464,6 +468,7 @@ def test_columns_that_widen(tmp_path):
     ds = written(between, narrow, wide, narrow)
     with pytest.raises(RequestError, match=r"'a' \(int64\)"):
         ds.polars().collect()
+    assert ds.polars(every_file=True).filter(c.a == 1).collect()["a"].to_list() == [1, 1]
 
 
 def test_names_are_taken_as_they_are(tmp_path):

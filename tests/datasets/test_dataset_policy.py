@@ -174,8 +174,17 @@ def test_all_files_are_bad(session, lakes):
     for n in range(3):
         lake.put(name(n), b"PAR1PAR1")
     dataset = lake.open(session)
-    read = dataset.read(on_error="skip")
-    assert (read.num_rows, len(dataset.skipped)) == (0, 3)
+    for words in (None, ["a"]):
+        with pytest.raises(
+            FormatError, match="none of 3 files could be read; this one: "
+        ) as caught:
+            dataset.read(words, on_error="skip")
+        assert caught.value.url == lake.at(name(0))
+        assert [one.url for one in dataset.skipped] == [lake.at(name(n)) for n in range(3)]
+    assert dataset.count(on_error="skip") == dataset.read([], on_error="skip").num_rows == 0
+    declared = lake.open(session, schema=pa.schema([("a", pa.int64())]))
+    assert declared.read(on_error="skip").num_rows == 0
+    assert [one.url for one in declared.skipped] == [lake.at(name(n)) for n in range(3)]
 
 
 @pytest.mark.parametrize("words", [{"limit": 5}, {"limit": 2500}], ids=["one", "two"])
@@ -312,16 +321,63 @@ def test_a_request_that_makes_no_sense_is_never_skipped(session, lakes):
         dataset.read(["a"], filters=[("a", "==", "text")], on_error="skip")
 
 
-@pytest.mark.parametrize("policy", ["raise", "skip"])
-def test_types_that_clash_are_no_matter_of_policy(session, lakes, policy):
+@pytest.mark.parametrize("schema", [None, pa.schema([("a", pa.int64()), ("b", pa.int64())])])
+def test_types_that_clash(session, lakes, schema):
     lake = lakes("memory")
     for n, value in enumerate([1, 2, "three", 4]):
         lake.put(name(n), parquet(pa.table({"a": [value], "b": [n]})))
+    dataset = lake.open(session, schema=schema)
+    kind = FormatError if schema is None else RequestError
+    named(lake, kind, dataset.read)
+    named(lake, kind, lambda: dataset.scan().read_all())
+    for again in (dataset, lake.open(session, schema=schema)):
+        assert again.read(on_error="skip").to_pydict() == {"a": [1, 2, 4], "b": [0, 1, 3]}
+        check_skipped(again, lake, kind)
+        assert again.scan(on_error="skip").read_all().num_rows == 3
+        check_skipped(again, lake, kind)
+        assert again.plan(on_error="skip").read()["a"].to_pylist() == [1, 2, 4]
+        check_skipped(again, lake, kind)
+        assert again.explain(on_error="skip").rows == 3
+        assert (again.min("a", on_error="skip"), again.max("a", on_error="skip")) == (1, 4)
+        assert again.count([("a", ">", 1)], on_error="skip") == 2
+        check_skipped(again, lake, kind)
+        assert again.read(["b"], on_error="skip").num_rows == 4
+        assert again.skipped == ()
+
+
+def test_what_is_not_read_is_no_reason_to_leave_out_what_is(session, lakes):
+    lake = lakes("memory")
+    for n, value in enumerate([1, "two", "three", 4]):
+        lake.put(f"p={n}/{name(n)}", parquet(pa.table({"a": [value]})))
     dataset = lake.open(session)
-    named(lake, FormatError, lambda: dataset.read(on_error=policy))
-    named(lake, FormatError, lambda: dataset.scan(on_error=policy).read_all())
-    assert dataset.read(["b"], on_error=policy).num_rows == 4
+    with pytest.raises(FormatError):
+        dataset.read(["a"], filters=[("p", "in", [1, 2])])
+    read = dataset.read(["a"], filters=[("p", "in", [1, 2])], on_error="skip")
+    assert read.to_pydict() == {"a": ["two", "three"]}
     assert dataset.skipped == ()
+
+
+def test_policy_of_what_asks_for_metadata_alone(session, lakes):
+    lake = lakes("memory")
+    bad = [0, 3, 5]
+    for n in range(6):
+        lake.put(name(n), b"PAR1PAR1" if n in bad else written(n))
+    dataset = lake.open(session)
+    with pytest.raises(FormatError):
+        dataset.plan(["n"])
+    asked = [
+        lambda: dataset.plan(["n"], on_error="skip").read()["n"].unique().to_pylist() == [1, 2, 4],
+        lambda: dataset.explain(["n"], on_error="skip").rows == 3 * ROWS,
+        lambda: dataset.count(on_error="skip") == 3 * ROWS,
+        lambda: dataset.count([("n", ">", 1)], on_error="skip") == 2 * ROWS,
+        lambda: dataset.min("n", on_error="skip") == 1,
+        lambda: dataset.max("n", on_error="skip") == 4,
+    ]
+    for one in asked:
+        assert one()
+        assert [left.url for left in dataset.skipped] == [lake.at(name(n)) for n in bad]
+    with pytest.raises(RequestError, match="limit"):
+        dataset.plan(["n"], limit=3, on_error="skip")
 
 
 @pytest.mark.parametrize("version", [2, 3])

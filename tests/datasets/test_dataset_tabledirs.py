@@ -36,6 +36,13 @@ def session():
         (["_versions/1.manifest"], [(Kind.LANCE, "")]),
         (["_latest.manifest"], [(Kind.LANCE, "")]),
         (["_versions/"], []),
+        (["_versions/", "_transactions/"], [(Kind.LANCE, "")]),  # of no rows
+        (["x.lance/_versions/"], [(Kind.LANCE, "x.lance/")]),
+        (["_transactions/", "data/"], []),
+        (["p=1/.hoodie_partition_metadata", "p=1/a.parquet"], [(Kind.HUDI, "p=1/")]),
+        ([f"metadata/snap-305172-1-{META[6:42]}.avro"], [(Kind.ICEBERG, "")]),
+        ([f"metadata/{META[6:42]}-m0.avro"], [(Kind.ICEBERG, "")]),
+        (["metadata/people.avro"], []),
         (["_versions/", "data/"], [(Kind.LANCE, "")]),
         (["x.lance/data/0.lance"], [(Kind.LANCE, "x.lance/")]),
         (["x.lance"], []),

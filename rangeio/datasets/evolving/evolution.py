@@ -6,25 +6,33 @@ generation's schema costs.
 
 Columns stand in the order in which they first appear, under the name that they had last. Partition
 columns come last; one that a file has too takes its place, for the path tells what is true of all
-rows. Nothing of what the files hold is lost: see :class:`EvolvedSchema` for columns whose names
-were taken over.
+rows of the files below it. Files whose path lacks the key have their own column there. Nothing of
+what the files hold is lost: see :class:`EvolvedSchema` for columns whose names were taken over.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from typing import Literal, TypeAlias
 
+import numpy as np
 import pyarrow as pa
 
 from rangeio.datasets.evolving.matching import Label, Renames, Slot, matched, top_labels
 from rangeio.datasets.evolving.reachable import EvolvedSchema, Joined
 from rangeio.datasets.evolving.target import target_schema
-from rangeio.datasets.evolving.unifying import FromPath, Place, Unifier, other_name, wanted
+from rangeio.datasets.evolving.unifying import (
+    FromPath,
+    Place,
+    Sources,
+    Unifier,
+    other_name,
+    wanted,
+)
 from rangeio.errors import RequestError
 from rangeio.schema import Column, ColumnId, Schema
 
@@ -32,13 +40,21 @@ How: TypeAlias = Literal["id", "name", "mixed"]
 """How a file's columns were matched: all by declared ids, all by name, or some so and some so."""
 
 
+_FOLDERS = "the folders' names"
+"""Where partition columns are, for who is told of two types that do not go together."""
+
+
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """A schema that files have, the url of the first of them, and how many they are."""
+    """A schema that files have, the url of the first of them, and how many they are.
+
+    lacking: partition columns that are not in the path of each of them.
+    """
 
     schema: Schema
     url: str
     files: int = 1
+    lacking: frozenset[str] = frozenset()
 
 
 class DatasetSchema:
@@ -81,12 +97,8 @@ class DatasetSchema:
         return len(self.schema)
 
     def __repr__(self) -> str:
-        counts = Counter[str]()
-        for _, files, how in self.matched:
-            counts[how] += files
-        words = {"id": "by id", "name": "by name", "mixed": "by id, else by name"}
-        told = ", ".join(f"{count} {words[how]}" for how, count in counts.items()) or "none"
-        return f"{self.schema!r}; files matched: {told}"
+        hows = ((files, how) for _, files, how in self.matched)
+        return f"{Schema.__repr__(self.schema)}; {_told(hows) or 'files matched: none'}"
 
 
 def unified(
@@ -95,23 +107,28 @@ def unified(
     partitions: pa.Schema | None = None,
     declared: pa.Schema | None = None,
     names: Mapping[str, str] | None = None,
+    typed: Sequence[bool] | None = None,
 ) -> DatasetSchema:
     """The schema of all generations, oldest first.
 
     declared: the columns that there are to be, in their order and types; ids are in the metadata
     of its fields (``unique_id`` or ``PARQUET:field_id``), those without match by name. A column
     that may be null in some file is nullable all the same. names: old name to new, dotted paths
-    for nested ones, of columns that have no declared id. Raises RequestError for a schema or names
-    that make no sense; what files do not agree in is told when the column is looked at.
+    for nested ones, of columns that have no declared id. typed: by generation whether it counts for
+    the types; what none of those has is of the type that the last one gives it. Raises RequestError
+    for a schema or names that make no sense; what files do not agree in is told when the column is
+    looked at.
     """
     partitions = pa.schema([]) if partitions is None else partitions
-    if len(generations) == 1 and declared is None and not names:
+    alone = len(generations) == 1 and declared is None and not names
+    if alone and not _entangled(generations[0], partitions):
         (only,) = generations
         schema = _appended(only.schema, partitions) if len(partitions) else only.schema
         return DatasetSchema(
             generations, partitions, schema, lambda: [_how(top_labels(only.schema, Renames()))]
         )
-    evolution = _Evolution(generations, partitions, declared, Renames(names or {}))
+    counts = None if typed is None or all(typed) else frozenset(np.flatnonzero(typed).tolist())
+    evolution = _Evolution(generations, partitions, declared, Renames(names or {}), counts)
     return DatasetSchema(generations, partitions, evolution.schema(), lambda: evolution.how)
 
 
@@ -120,6 +137,27 @@ def _how(labels: Sequence[Label]) -> How:
     if not declared:
         return "name"
     return "id" if declared == len(labels) else "mixed"
+
+
+def _told(hows: Iterable[tuple[int, How]]) -> str:
+    """In words: how many files were matched in which way."""
+    counts = Counter[str]()
+    for files, how in hows:
+        counts[how] += files
+    words = {"id": "by id", "name": "by name", "mixed": "by id, else by name"}
+    told = ", ".join(f"{count:,} {words[how]}" for how, count in counts.items())
+    return f"files matched: {told}" if told else ""
+
+
+def _entangled(one: Generation, partitions: pa.Schema) -> bool:
+    """Whether a column that is in paths too is read of the files nevertheless: of those whose path
+    lacks it, or by its id."""
+    found = [(key, at[0]) for key in partitions.names if (at := one.schema.positions.get(key, []))]
+    declared = one.schema.declared
+    return any(
+        key in one.lacking or (one.schema.at(i).id_declared if declared is None else declared[i])
+        for key, i in found
+    )
 
 
 def _partition(field: pa.Field, position: int) -> Column:
@@ -170,6 +208,7 @@ class _Evolution:
         partitions: pa.Schema,
         declared: pa.Schema | None,
         renames: Renames,
+        typed: frozenset[int] | None,
     ) -> None:
         self.files = [one.schema for one in generations]
         self.target = None if declared is None else target_schema(declared)
@@ -181,28 +220,41 @@ class _Evolution:
         slots = slots if self.target is None else wanted(slots)
         self.shown = [slot for slot in slots if not slot.retaken]
         self.retaken = [slot for slot in slots if slot.retaken]
+        self.counts = [one.files for one in generations]
         urls = [one.url for one in generations]
-        self.unifier = Unifier(urls, renames, self.target is not None)
-        self.whole = Unifier(urls, renames, self.target is not None, whole=True)
-        self._place(partitions)
+        self.unifier = Unifier(urls, renames, self.target is not None, typed=typed)
+        self.whole = replace(self.unifier, whole=True)
+        self._place(partitions, [one.lacking for one in generations])
         self.slots = [*self.shown, *self.retaken]
         self._name()
 
-    def _place(self, partitions: pa.Schema) -> None:
+    def _place(self, partitions: pa.Schema, lacking: Sequence[frozenset[str]]) -> None:
         """The partition columns: in the place of a column of that name, else behind. Of declared
         columns only those are there that were declared, of the type that was."""
         names = {slot.name: i for i, slot in reversed(list(enumerate(self.shown)))}
         self.paths: dict[int, pa.Field] = {}
+        self.own: dict[int, Slot] = {}  # what files have there whose path lacks the key
         for field in partitions:
             if field.name in names:
                 position = names[field.name]
                 if self.target is not None:
                     field = self.target[field.name].arrow
                 self.paths[position] = field
+                self._keep(position, [field.name in one for one in lacking])
             elif self.target is None:
                 position = len(self.shown)
                 self.shown.append(Slot([None] * len(self.files), field.name))
                 self.paths[position] = field
+
+    def _keep(self, position: int, lacking: Sequence[bool]) -> None:
+        """What files have in the place of a partition column, seen where their path lacks it; all
+        of it is found by its id."""
+        slot = self.shown[position]
+        seen = [i if lacks else None for i, lacks in zip(slot.at, lacking, strict=False)]
+        if any(i is not None for i in seen):
+            self.own[position] = replace(slot, at=[*seen, *slot.at[len(seen) :]])
+        if slot.unique_id is not None and any(i is not None for i in slot.at[: len(seen)]):
+            self.retaken.append(replace(slot, retaken=True))
 
     def _name(self) -> None:
         """Ids and names. A column without a declared id is numbered by its place, below zero where
@@ -232,13 +284,20 @@ class _Evolution:
             retaken=list(zip(self.names, self.ids, strict=True))[count:],
             metadata={} if latest is None else latest.metadata,
             ahead=self.ahead,
+            told=self.mixture,
         )
+
+    def mixture(self) -> str:
+        """How files were matched, where it was not the same for all of them."""
+        if set(self.how) <= {"name"} or set(self.how) == {"id"}:
+            return ""
+        return _told(zip(self.counts, self.how, strict=True))
 
     def column(self, position: int) -> Column:
         """The column at a position, as :class:`EvolvedSchema` counts them."""
         again, i = divmod(position, len(self.slots))
         if i in self.paths:
-            return _partition(self.paths[i], i)
+            return self._from_path(i)
         unifier, name = (
             (self.whole, f"{self.names[i]}#") if again else (self.unifier, self.names[i])
         )
@@ -246,6 +305,21 @@ class _Evolution:
         unifier.told_apart(slot)
         place = Place((name,), self.ids[i], slot.unique_id is not None)
         return unifier.column(place, self.sides(slot), [True] * len(slot.at))
+
+    def _from_path(self, i: int) -> Column:
+        """A partition column, of a type that holds what files without the key have as well."""
+        made, slot = _partition(self.paths[i], i), self.own.get(i)
+        if slot is None:
+            return made
+        self.unifier.told_apart(slot)
+        sides = (made, *self.sides(slot))
+        typed = self.unifier.typed
+        typed = None if typed is None else frozenset((0, *(g + 1 for g in typed)))
+        unifier = replace(self.unifier, urls=(_FOLDERS, *self.unifier.urls), typed=typed)
+        column = unifier.column(Place(made.path, made.unique_id, False), sides, [True] * len(sides))
+        assert isinstance(column.payload, Sources)
+        own = replace(column.payload, columns=column.payload.columns[1:])
+        return replace(column, nullable=True, payload=FromPath(own))
 
     def sides(self, slot: Slot) -> tuple[Column | None, ...]:
         """What each file has for a column, and what was declared last."""
@@ -256,6 +330,8 @@ class _Evolution:
     def ahead(self, positions: Sequence[int]) -> None:
         """Let the formats make the columns of their files together."""
         count = len(self.slots)
-        chosen = [self.slots[i % count] for i in positions if i % count not in self.paths]
+        asked = [i % count for i in positions]
+        chosen = [self.slots[i] for i in asked if i not in self.paths]
+        chosen += [self.own[i] for i in asked if i in self.own]
         for g, schema in enumerate(self.files):
             schema.expect([i for slot in chosen if (i := slot.at[g]) is not None])

@@ -78,6 +78,8 @@ def _by_way(text: str, kind: pa.DataType) -> pa.Scalar:
 def partition_value(value: object, kind: pa.DataType) -> pa.Scalar:
     """A partition's value in the type of its column. Raises ValueError where it has none."""
     plain = kind.value_type if pa.types.is_dictionary(kind) else kind
+    if isinstance(value, int) and pa.types.is_temporal(plain):
+        raise ValueError("a number is no time")  # Arrow would take it for a count of units
     if isinstance(value, pa.Scalar):
         return value.cast(plain)
     try:

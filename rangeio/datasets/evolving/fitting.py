@@ -112,8 +112,8 @@ class Fit:
 def fit(dataset: DatasetSchema, generation: int | Schema, fields: Sequence[Column]) -> Fit:
     """How files of a generation (its position, or its schema) give ``fields``.
 
-    fields: columns of the dataset, pruned as ``select`` gives them. Raises RequestError for a
-    schema that is none of the dataset's.
+    fields: columns of the dataset, pruned as ``select`` gives them, and :func:`settled`. Raises
+    RequestError for a schema that is none of the dataset's.
     """
     g = generation if isinstance(generation, int) else dataset.generation(generation)
     asked: dict[ColumnId, set[tuple[str, ...]]] = {}
@@ -128,6 +128,14 @@ def fit(dataset: DatasetSchema, generation: int | Schema, fields: Sequence[Colum
     made = tuple(_part(field, g, read, places) for field in fields)
     schema = pa.schema([field.arrow for field in fields])
     return Fit(tuple(read.values()), schema, made, dataset, g)
+
+
+def settled(column: Column, absent: frozenset[str]) -> Column:
+    """A column of the dataset as it is for files whose path lacks these partition columns."""
+    path = column.payload
+    if isinstance(path, FromPath) and path.own is not None and column.name in absent:
+        return replace(column, payload=path.own)
+    return column
 
 
 def source_of(column: Column, generation: int) -> Column | None:

@@ -25,8 +25,8 @@ class Slot:
     """One column of the dataset. at: its position in each level, None where it is missing.
 
     unique_id: the declared one. first: the first level that has it, and where; last: the last
-    level. retaken: its name belongs to a column of a later file. twin: one of several of a name in
-    one file, which cannot be told from its like in another.
+    level. retaken: its name belongs to a column of a later file. twins: levels in which it is one
+    of several of a name, which cannot be told from its like in another.
     """
 
     at: list[int | None]
@@ -35,12 +35,13 @@ class Slot:
     first: tuple[int, int] = (sys.maxsize, 0)
     last: int = -1
     retaken: bool = False
-    twin: bool = False
+    twins: frozenset[int] = frozenset()
 
     def put(self, g: int, i: int, twin: bool = False) -> None:
         """It is the ``i``-th of level ``g``."""
         self.at[g] = i
-        self.twin |= twin
+        if twin:
+            self.twins |= {g}
         if g < self.first[0]:
             self.first = (g, i)
         if g > self.last:
@@ -83,6 +84,33 @@ def top_labels(schema: Schema, renames: Renames) -> list[Label]:
     return _once(list(zip(names, known, strict=True)))
 
 
+def alike(schemas: Sequence[Schema], names: Mapping[str, str]) -> Mapping[str, str]:
+    """The caller's names, and for top-level names that differ in case alone the latest of them.
+
+    Not of what one file has twice so, nor of columns that are known by an id.
+    """
+    latest: dict[str, str] = {}
+    variants: dict[str, dict[str, None]] = {}
+    apart: set[str] = set()
+    for schema in schemas:
+        here = Counter[str]()
+        for name, (_, unique_id) in zip(schema.names, top_labels(schema, Renames()), strict=True):
+            told = names.get(name, name)
+            fold = told.casefold()
+            here[fold] += 1
+            latest[fold] = told
+            variants.setdefault(fold, {})[name] = None
+            if unique_id is not None or here[fold] > 1:
+                apart.add(fold)
+    found = {
+        name: latest[fold]
+        for fold, known in variants.items()
+        for name in known
+        if fold not in apart and name != latest[fold]
+    }
+    return {**names, **found}
+
+
 def child_labels(column: Column, renames: Renames, parent: tuple[str, ...]) -> list[Label]:
     """The labels of the columns right below one."""
     return _once([(renames.of(c.path, parent), own_id(c, column)) for c in column.children])
@@ -121,6 +149,8 @@ def matched(levels: Sequence[Sequence[Label] | None]) -> list[Slot]:
     if len(distinct) < len(levels):
         for slot in slots:
             slot.at = [slot.at[place] for place in places]
+            if slot.twins:
+                slot.twins = frozenset(g for g, place in enumerate(places) if place in slot.twins)
     return slots
 
 

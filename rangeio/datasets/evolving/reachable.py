@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from rangeio.schema import Column, Positions, Schema
+from rangeio.schema import Column, NameList, Positions, Schema
 
 
-class Joined(Sequence[str]):
+class Joined(NameList):
     """Names, and more of them behind; the first are decoded when they are looked at."""
 
     def __init__(self, first: Sequence[str], second: Sequence[str]) -> None:
@@ -48,11 +48,18 @@ class EvolvedSchema(Schema):
         retaken: Sequence[tuple[str, int]],
         metadata: Mapping[bytes, bytes],
         ahead: Callable[[Sequence[int]], None],
+        told: Callable[[], str] = str,
     ) -> None:
         super().__init__(names, make, ids=ids, declared=declared, metadata=metadata, ahead=ahead)
+        self._told = told
         self._lost = [unique_id for _, unique_id in retaken]
         self._whole = len(names) + len(retaken)  # where the whole ones begin
         self.positions = _Reachable([*names, *(name for name, _ in retaken)], self._second)
+
+    def __repr__(self) -> str:
+        """The columns; and how they were matched, where that was not the same for all files."""
+        how = self._told()
+        return f"{super().__repr__()[:-1]}; {how})" if how else super().__repr__()
 
     def at(self, position: int) -> Column:
         """The column at a position, those outside of the schema too."""

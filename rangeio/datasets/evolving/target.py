@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import pyarrow as pa
 
+from rangeio.datasets.evolving.matching import own_id
 from rangeio.declared import UNIQUE_ID
 from rangeio.errors import RequestError
 from rangeio.schema import Column, ColumnId, Schema
@@ -24,6 +25,19 @@ def target_schema(schema: pa.Schema) -> Schema:
     _once("name", [c.name for c in columns])
     _once("unique_id", [c.unique_id for c in columns])
     return Schema.of(columns, schema.metadata)
+
+
+def identified(schema: Schema, partitions: Collection[str] = ()) -> bool:
+    """Whether each column that has a name has an id of its own too, at every level; those that
+    paths tell apart."""
+    return all(_identified(column, None) for column in schema if column.name not in partitions)
+
+
+def _identified(column: Column, above: Column | None) -> bool:
+    named = above is None or pa.types.is_struct(above.type)
+    if named and own_id(column, above) is None:
+        return False
+    return all(_identified(child, column) for child in column.children)
 
 
 def _once(what: str, found: Sequence[object]) -> None:

@@ -42,7 +42,7 @@ Leaf: TypeAlias = Given | IsNull | Compared | Within
 class Translation:
     """From a dataset's columns to those of the files of one generation.
 
-    values: what the file's path says of the partition columns.
+    values: what the file's path says of the partition columns, without those that it lacks.
     """
 
     schema: Schema
@@ -83,7 +83,10 @@ class Translation:
         """Where the file has a column of the dataset, or what it has in its stead."""
         _, column = one_of(self.schema, path[:1])
         if isinstance(column.payload, FromPath):
-            return constant(path_value(column, self.values))
+            own = column.payload.own
+            if own is None or column.name in self.values:
+                return constant(path_value(column, self.values))
+            column = replace(column, payload=own)
         nullable = False
         for name in path[1:]:
             found = self.here(column)

@@ -33,7 +33,12 @@ class Sources:
 
 @dataclass(frozen=True, slots=True)
 class FromPath:
-    """The payload of a column whose value is in the path of each file."""
+    """The payload of a column whose value is in the paths.
+
+    own: where it comes from in files whose path lacks the key; None: no such file has it.
+    """
+
+    own: Sources | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +55,15 @@ class Unifier:
     """What unifies columns: the urls of the generations' first files, and the caller's names.
 
     targeted: the last of the sides is no file but what the caller declared; it says what comes.
-    whole: structs have the fields too whose names later ones took.
+    whole: structs have the fields too whose names later ones took. typed: the generations of which
+    the types come, all of them where it is None; of what none of them has, the last that has it.
     """
 
     urls: Sequence[str]
     renames: Renames
     targeted: bool
     whole: bool = False
+    typed: frozenset[int] | None = None
 
     def column(self, place: Place, sides: Sided, present: Sequence[bool]) -> Column:
         """The column of a place. present: which sides have the column above it.
@@ -66,7 +73,7 @@ class Unifier:
         """
         target = sides[-1] if self.targeted else None
         files = sides[: len(self.urls)]
-        known = [g for g, one in enumerate(files) if one is not None and not _empty(one)]
+        known = self._known(files)
         self._alike_shapes(place, sides, known, target)
         latest = target or next(one for one in reversed(sides) if one is not None)
         kind, children = self._typed(place, sides, known, target)
@@ -90,6 +97,7 @@ class Unifier:
         shaped = target or (sides[known[-1]] if known else None)
         if shaped is None:
             return pa.null(), ()
+        sides = self._alike(sides, known, shaped)
         if any(_whole(c) for c in _of(sides)):
             return self._value(place, sides, known, target), ()
         shape = shape_of(shaped.type)
@@ -104,6 +112,26 @@ class Unifier:
         children = self._inner(place, tuple(None if c is None else inner(c) for c in below))
         types = [sides[g].type for g in known] if target is None else [target.type]  # type: ignore[union-attr]
         return _nested(types, children), children
+
+    def _known(self, files: Sided) -> list[int]:
+        """The files that tell the type of a column."""
+        held = [g for g, one in enumerate(files) if one is not None and not _empty(one)]
+        if self.typed is None:
+            return held
+        return [g for g in held if g in self.typed] or held[-1:]
+
+    def _alike(self, sides: Sided, known: Sequence[int], shaped: Column) -> Sided:
+        """The sides without those that say nothing of the type and are of another shape."""
+        if self.typed is None:
+            return sides
+        shape = shape_of(shaped.type)
+
+        def apt(g: int, one: Column | None) -> bool:
+            if one is None or g in known or g >= len(self.urls) or _empty(one):
+                return True
+            return shape_of(one.type) == shape and not _whole(one)
+
+        return tuple(one if apt(g, one) else None for g, one in enumerate(sides))
 
     def _fields(self, place: Place, sides: Sided) -> tuple[Column, ...]:
         """The fields of a struct."""
@@ -203,11 +231,17 @@ class Unifier:
             raise self._error(reason, self.latest_url(sides)) from None
 
     def told_apart(self, slot: Slot, above: tuple[str, ...] = ()) -> None:
-        """Refuse a name that a file has twice, where it is to be found in others."""
-        holders = [g for g, i in enumerate(slot.at) if i is not None]
-        if slot.twin and len(holders) > 1:
-            url = next((self.urls[g] for g in holders if g < len(self.urls)), "")
-            name = ".".join((*above, slot.name))
+        """Refuse a name that a file has twice, where it is to be found in others, or where the
+        caller's names made it so."""
+        told = (g for g in sorted(slot.twins) if self.typed is None or g in self.typed)
+        twin = next(told, None)
+        if twin is None:
+            return
+        name = ".".join((*above, slot.name))
+        url = self.urls[twin] if twin < len(self.urls) else ""
+        if name in self.renames.names.values():
+            raise RequestError(f"names=: the file has several columns for {name!r}", url=url)
+        if sum(i is not None for i in slot.at) > 1:
             reason = f"columns named {name!r} repeat: which is which in other files is not known"
             raise Unsupported(reason, url=url)
 

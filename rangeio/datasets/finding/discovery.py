@@ -15,13 +15,14 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from rangeio.datasets.finding.above import Above, local_table
 from rangeio.datasets.finding.manifest import DataFile, Manifest
-from rangeio.datasets.finding.partitions import Partitioning, partitions
+from rangeio.datasets.finding.partitions import NO_TYPES, Partitioning, Types, partitions
 from rangeio.datasets.finding.patience import Patient
 from rangeio.datasets.finding.places import Place, place_of
-from rangeio.datasets.finding.tabledirs import TELLTALES, LanceDataset, TableDir, recognise
+from rangeio.datasets.finding.tabledirs import LanceDataset
 from rangeio.datasets.finding.tree import Found, Tree
-from rangeio.errors import RequestError
+from rangeio.errors import NotFound, RequestError
 from rangeio.session import Session
 from rangeio.stores.address import Options
 from rangeio.stores.listing import IN_FLIGHT, lister_of, walk
@@ -34,7 +35,6 @@ Progress: TypeAlias = Callable[[int], object]
 """Called on the session's loop with the number of files found so far."""
 
 _PROBE = "k"  # an object's name: only objects have addresses
-_ABOVE = 3  # directories above a local root that may belong to a table
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +55,17 @@ class Discovered:
         return tuple(one for one in self.entries if isinstance(one, LanceDataset))
 
 
-def manifest(found: Discovered, partitioning: Partitioning = "hive") -> Manifest:
-    """The files with their partition values; rows are not known. Raises as :func:`partitions`.
+def manifest(
+    found: Discovered, partitioning: Partitioning = "hive", types: Types = NO_TYPES
+) -> Manifest:
+    """The files with their partition values; rows are not known. As :func:`partitions`, and raises
+    what that does.
 
     RequestError where there are Lance datasets too: resolve these first.
     """
     if found.lance:
         raise RequestError("a Lance dataset's files are told by its own manifest", url=found.root)
-    held = partitions([one.path for one in found.files], partitioning)
+    held = partitions([one.path for one in found.files], partitioning, types)
     files = (
         DataFile(one.url, one.size, one.tag, partition=values)
         for one, values in zip(found.files, held.values, strict=True)
@@ -83,8 +86,10 @@ async def discover(
 
     A directory's and a glob's files come in the order of their paths, as listings sort them; a
     list keeps its own order, and a file that it names twice is there twice. A file of the local
-    disk that exists is meant literally, whatever characters its name has. In a list, a url with
-    an extension is believed to be a file and nothing is asked about it.
+    disk that exists is meant literally, whatever characters its name has. In a list, a name with
+    an extension is believed to be a file: of a url nothing is asked, and one that is not there is
+    told when it is opened. A directory or glob inside a table is refused, on every store that
+    lists; files that are named one by one are read.
 
     Partitions are read from what lies below a directory. Where a glob, or files that are named one
     by one, have ``key=value`` folders of their own, these count as well.
@@ -140,6 +145,8 @@ class _Discovery:
         self._alone = alone
         self._here: dict[str, Listed | None] = {}
         self._gate = asyncio.Semaphore(in_flight)
+        self._above = Above()
+        self._beside = asyncio.Semaphore(in_flight)  # what is asked above keeps no page waiting
         self._policy = session.live.engine.transport.policy
         self._budget = RetryBudget(self._policy, random.Random())  # noqa: S311 - jitter
 
@@ -156,17 +163,21 @@ class _Discovery:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
+            await self._above.close()
         entries = tuple(_rooted(found))
         root = places[0].shown if len(places) == 1 else f"{places[0].shown} and others"
         return Discovered(entries, root)
 
     async def _one(self, place: Place) -> Found | list[Found | LanceDataset]:
         """What one name stands for; a file's path is its whole one until all are known."""
-        if place.believed and not self._alone:
+        believed = place.believed and not self._alone
+        if believed and not place.local:
             return self._counted(Found(place.text, place.path))
         listed = await self._looked(place) if place.file else None
         if listed is not None:
             return self._counted(Found(place.text, place.path, listed.size, listed.tag))
+        if believed:
+            return self._counted(Found(place.text, place.path))
         return await self._below(place)
 
     async def _looked(self, place: Place) -> Listed | None:
@@ -177,25 +188,52 @@ class _Discovery:
 
     async def _below(self, place: Place) -> list[Found | LanceDataset]:
         """The files of a directory or a glob, in order."""
-        if place.local and (inside := await _above(place.root)) is not None:
-            raise inside.refusal(place.shown)
         lister, probe = await self._lister(place, place.url(_PROBE))
         tree = Tree(place, probe[: -len(_PROBE)])
+        # Beside the listing, which is not kept waiting.
+        above = asyncio.ensure_future(self._refused_above(place, tree.key))
+        try:
+            await self._walked(tree, lister, above)
+            await above
+        except NotFound:
+            if place.file and not tree.seen:
+                raise NotFound("no such file or directory", url=place.shown) from None
+            raise
+        finally:
+            above.cancel()
+            await asyncio.gather(above, return_exceptions=True)
+        return tree.entries()
+
+    async def _walked(self, tree: Tree, lister: Lister, above: asyncio.Future[None]) -> None:
         steps = walk(lister, tree.key, tree.enters, in_flight=self._in_flight)
         async with aclosing(steps) as pages:
             async for page in pages:
                 self._tell(tree.take(page))
-        return tree.entries()
+                if above.done():
+                    await above  # a refusal need not wait for the last page
 
-    async def _lister(self, place: Place, text: str) -> tuple[Lister, str]:
-        """What lists the store of a url, and the url's key there."""
+    async def _refused_above(self, place: Place, key: str) -> None:
+        """Raise RequestError for a root inside a table."""
         if place.local:
-            return Patient(LocalLister(), self._policy, self._budget, self._gate), text
+            found = await local_table(place.root)
+        else:
+            lister, _ = await self._lister(place, place.url(_PROBE), self._beside)
+            found = await self._above.table(place, lister, key)
+        if found is not None:
+            raise found.refusal(place.shown)
+
+    async def _lister(
+        self, place: Place, text: str, gate: asyncio.Semaphore | None = None
+    ) -> tuple[Lister, str]:
+        """What lists the store of a url, and the url's key there."""
+        gate = gate or self._gate
+        if place.local:
+            return Patient(LocalLister(), self._policy, self._budget, gate), text
         live, loop = self._session.live, asyncio.get_running_loop()
         store, key, *_ = await loop.run_in_executor(
             None, live.find, text, self._options, self._filesystem
         )
-        return Patient(lister_of(store), self._policy, self._budget, self._gate), key
+        return Patient(lister_of(store), self._policy, self._budget, gate), key
 
     def _counted(self, found: Found) -> Found:
         self._tell(1)
@@ -207,36 +245,12 @@ class _Discovery:
             self._progress(self._count)
 
 
-async def _above(root: str) -> TableDir | None:
-    """The table that a local directory lies in; a few checks of names."""
-    return await asyncio.get_running_loop().run_in_executor(None, _table_above, root)
-
-
-def _table_above(root: str) -> TableDir | None:
-    at = root.rstrip("/")
-    for _ in range(_ABOVE):
-        at, _, name = at.rpartition("/")
-        if not name or name in TELLTALES:
-            return None  # what lies in there is the table's own, and was named as such
-        held = [f"{one}/" for one in TELLTALES if os.path.isdir(f"{at}/{one}")]
-        try:
-            names = [f"{one}{inner}" for one in held for inner in os.listdir(f"{at}/{one}")]
-        except OSError:
-            continue
-        # A dataset's "_versions" counts beside its data, which is where the root then lies.
-        beside = [f"{name}/"] if name == "data" else []
-        tables = recognise([*held, *names, *beside], at)
-        if tables and not tables[0].at:
-            return tables[0]
-    return None
-
-
 def _rooted(
     found: Sequence[Found | list[Found | LanceDataset]],
 ) -> Iterator[Found | LanceDataset]:
     """The entries; the paths of files that were named one by one are cut to what partitions may
     say: they have a common folder, and of it what follows the first ``key=value`` is kept."""
-    start = _common([one.path for one in found if isinstance(one, Found)])
+    start = common([one.path for one in found if isinstance(one, Found)])
     for one in found:
         if isinstance(one, Found):
             yield Found(one.url, one.path[start:], one.size, one.tag)
@@ -244,7 +258,7 @@ def _rooted(
             yield from one
 
 
-def _common(paths: Sequence[str]) -> int:
+def common(paths: Sequence[str]) -> int:
     """The length of the folder that all of these lie in, without any that is ``key=value``."""
     if not paths:
         return 0

@@ -6,7 +6,8 @@ import zlib
 from array import array
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
+from enum import Enum
+from typing import Any, Final, TypeAlias
 
 import pyarrow as pa
 
@@ -16,13 +17,28 @@ from rangeio.stores.url import redact
 Row: TypeAlias = tuple[object, ...]
 
 
+class _Absent(Enum):
+    """Pickles as the one that it is."""
+
+    ABSENT = "absent"
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+ABSENT: Final = _Absent.ABSENT
+"""In the place of a partition value: the path has no such key, so it says nothing of the column.
+A key with a null, ``year=__HIVE_DEFAULT_PARTITION__``, is None."""
+
+
 @dataclass(frozen=True, slots=True)
 class DataFile:
     """One file.
 
     url: opens it; as the user wrote it, so it may be signed, and the repr shows it redacted.
     size: in bytes, -1 where it is not known. tag: the version tag, "" where it is not known.
-    rows: -1 where they are not known. partition: values in the order of the manifest's schema.
+    rows: -1 where they are not known. partition: values in the order of the manifest's schema,
+    ABSENT where the path lacks a key that others have.
     """
 
     url: str
@@ -40,13 +56,15 @@ class DataFile:
 class Manifest:
     """Files in their order, and the types of their partition values.
 
-    root: what the user named, redacted, for people. Pickles to a few tens of bytes a file: what
-    the urls share is written once.
+    root: what the user named, redacted, for people. table: the version of a Lance dataset that
+    they make, if they do. Pickles to a few tens of bytes a file: what the urls share is written
+    once.
     """
 
     files: tuple[DataFile, ...] = ()
     partitions: pa.Schema = field(default_factory=lambda: pa.schema([]))
     root: str = ""
+    table: Any = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         wanted = len(self.partitions)
@@ -76,9 +94,25 @@ class Manifest:
         """Rows of all files; -1 where they are not known of one."""
         return _total(one.rows for one in self.files)
 
+    def values(self, index: int) -> dict[str, object]:
+        """What the path of a file says, by key; without the keys that it lacks."""
+        named = zip(self.partitions.names, self.files[index].partition, strict=True)
+        return {name: value for name, value in named if value is not ABSENT}
+
+    def absent(self, index: int) -> frozenset[str]:
+        """The partition columns of which the path of a file says nothing."""
+        row = self.files[index].partition
+        if not any(value is ABSENT for value in row):
+            return _NONE
+        named = zip(self.partitions.names, row, strict=True)
+        return frozenset(name for name, value in named if value is ABSENT)
+
     def select(self, indexes: Iterable[int]) -> Manifest:
         """The files at these places, in the order asked."""
-        return replace(self, files=tuple(self.files[i] for i in indexes))
+        chosen, table = list(indexes), self.table
+        if table is not None:
+            table = replace(table, files=tuple(table.files[i] for i in chosen))
+        return replace(self, files=tuple(self.files[i] for i in chosen), table=table)
 
     def split(self, count: int) -> list[Manifest]:
         """At most ``count`` runs of files, in order, of about as many bytes each; none is empty."""
@@ -105,7 +139,7 @@ class Manifest:
             pa.array([one.tag for one in files], pa.string()),
             pa.array([_known(one.rows) for one in files], pa.int64()),
             *(
-                pa.array([one.partition[i] for one in files], kind)
+                pa.array([_null(one.partition[i]) for one in files], kind)
                 for i, kind in enumerate(self.partitions.types)
             ),
         ]
@@ -137,6 +171,7 @@ class Manifest:
             _numbers(array("q", (one.size for one in self.files))),
             _texts(one.tag for one in self.files),
             _numbers(array("q", (one.rows for one in self.files))),
+            self.table,
         )
 
 
@@ -152,6 +187,13 @@ def _total(counts: Iterable[int]) -> int:
 
 def _known(count: int) -> int | None:
     return count if count >= 0 else None
+
+
+def _null(value: object) -> object:
+    return None if value is ABSENT else value
+
+
+_NONE: frozenset[str] = frozenset()
 
 
 # ---- pickles: compressed, since neighbours' urls and numbers are alike --------------------------
@@ -175,6 +217,7 @@ def _unpacked(
     sizes: bytes,
     tags: bytes,
     rows: bytes,
+    table: object = None,
 ) -> Manifest:
     at = array("q", zlib.decompress(places))
     columns = zip(
@@ -186,4 +229,4 @@ def _unpacked(
         # No file at all leaves one empty text.
         strict=bool(at),
     )
-    return Manifest(tuple(DataFile(*one) for one in columns), partitions, root)
+    return Manifest(tuple(DataFile(*one) for one in columns), partitions, root, table)

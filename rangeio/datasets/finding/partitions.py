@@ -1,8 +1,8 @@
 """Columns that the folders' names hold: ``year=2024/month=5/``, or ``2024/05/``. Pure.
 
-A type is inferred over all files and is lossless: the text of a folder's name can be recovered
-from the value, or the column stays text. So "007" is text; and so are fractions, which keep
-neither "1.50" nor the version 1.10 apart from 1.1, as in pyarrow.
+A type is inferred over all files, as pyarrow does: integers, which may be padded with zeros
+(``month=01``), or text. So fractions stay text, where 1.10 is not 1.1; and so does "+1". Unlike
+there, integers beyond 32 bits are int64, and ``2024-01-01`` is a date.
 """
 
 from __future__ import annotations
@@ -10,12 +10,13 @@ from __future__ import annotations
 import datetime as dt
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 import pyarrow as pa
 
+from rangeio.datasets.finding.manifest import ABSENT
 from rangeio.errors import RequestError
 from rangeio.literal import plain
 from rangeio.predicate import Predicate
@@ -28,33 +29,41 @@ Partitioning: TypeAlias = "str | pa.Schema | Sequence[str] | None"
 """``"hive"``; None: no columns; a Schema: Hive's, of these types, other keys left out; names: one
 a folder, ``2024/05/``."""
 
-_INTEGER = re.compile(r"0|-?[1-9]\d{0,18}", re.ASCII)
+_INTEGER = re.compile(r"-?0{0,99}\d{1,19}", re.ASCII)
 _DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _ESCAPED = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
 
 Texts: TypeAlias = Mapping[str, str | None]
+Types: TypeAlias = Mapping[str, pa.DataType]
+
+NO_TYPES: Types = {}
 
 
 @dataclass(frozen=True, slots=True)
 class Partitions:
-    """The partition columns of some files. values: a tuple a file, in the order of the schema."""
+    """The partition columns of some files. values: a tuple a file, in the order of the schema; None
+    is a null, ABSENT a key that the path lacks."""
 
     schema: pa.Schema
     values: tuple[tuple[object, ...], ...]
 
 
-def partitions(paths: Sequence[str], partitioning: Partitioning = "hive") -> Partitions:
+def partitions(
+    paths: Sequence[str], partitioning: Partitioning = "hive", types: Types = NO_TYPES
+) -> Partitions:
     """The values that the folders of ``paths`` (below the root, with the files' names) hold.
 
-    Columns come as they are first met; a file without a key that others have is null there.
-    Raises RequestError, with the file, for a key that is twice in a path and for a value that a
-    declared type cannot hold.
+    Columns come as they are first met. types: of columns that are declared elsewhere; their values
+    are read out of the paths' text as such. Raises RequestError, with the file, for a key that is
+    twice in a path and for a value that a declared type cannot hold.
     """
     if partitioning is None:
         return Partitions(pa.schema([]), ((),) * len(paths))
     if isinstance(partitioning, pa.Schema):
         _distinct(partitioning.names)
-        return _declared(paths, [_hive(path) for path in paths], partitioning)
+        kinds = {field.name: types.get(field.name, field.type) for field in partitioning}
+        fields = [field.with_type(kinds[field.name]) for field in partitioning]
+        return _typed(paths, [_hive(path) for path in paths], fields)
     if isinstance(partitioning, str):
         if partitioning != "hive":
             raise RequestError(
@@ -62,20 +71,24 @@ def partitions(paths: Sequence[str], partitioning: Partitioning = "hive") -> Par
                 'give "hive", None, a pyarrow Schema, or a list of names'
             )
         rows: list[Texts] = [_hive(path) for path in paths]
-        return _inferred(rows, dict.fromkeys(key for row in rows for key in row))
-    names = _names(partitioning)
-    return _inferred([_placed(path, names) for path in paths], names)
+        names = list(dict.fromkeys(key for row in rows for key in row))
+    else:
+        names = _names(partitioning)
+        rows = [_placed(path, names) for path in paths]
+    fields = [pa.field(name, types.get(name) or _type(_texts(rows, name))) for name in names]
+    return _typed(paths, rows, fields)
 
 
 def verdict(predicate: Predicate, schema: pa.Schema, values: Sequence[object]) -> Answer:
     """Whether rows of a file with these partition values (in the order of ``schema``) match.
 
     NEVER: the file need not be opened. ALWAYS: the partition columns alone decide, for every row.
-    Of other columns nothing is known.
+    Of other columns nothing is known, nor of those that the path lacks: the file may have them.
     """
     known: dict[tuple[str, ...], Statistics] = {
         (field.name,): _statistics(value, field.type)
         for field, value in zip(schema, values, strict=True)
+        if value is not ABSENT
     }
     return predicate.keep(known)
 
@@ -152,71 +165,61 @@ def _distinct(names: list[str]) -> list[str]:
 # ---- types --------------------------------------------------------------------------------------
 
 
-def _inferred(rows: Sequence[Texts], names: Iterable[str]) -> Partitions:
-    fields, columns = [], []
-    for name in names:
-        texts = [row.get(name) for row in rows]
-        kind = _type({text for text in texts if text is not None})
-        read = _READ.get(kind, str)
-        kept = {text: read(text) for text in set(texts) if text is not None}
-        fields.append(pa.field(name, kind))
-        columns.append([None if text is None else kept[text] for text in texts])
-    return _partitions(fields, columns, len(rows))
+def _texts(rows: Sequence[Texts], name: str) -> set[str]:
+    return {text for row in rows if (text := row.get(name)) is not None}
 
 
-_READ: dict[pa.DataType, Callable[[str], object]] = {
-    pa.int32(): int,
-    pa.int64(): int,
-    pa.date32(): dt.date.fromisoformat,
-}
-
-
-def _type(texts: Iterable[str]) -> pa.DataType:
-    """The narrowest type that holds each text so that it can be recovered; of no text, string."""
-    texts = list(texts)
+def _type(texts: Collection[str]) -> pa.DataType:
+    """The narrowest type that all of the texts can be read as; of no text, string."""
     if texts and all(_INTEGER.fullmatch(text) for text in texts):
         low, high = min(map(int, texts)), max(map(int, texts))
         for bits, kind in ((31, pa.int32()), (63, pa.int64())):
             if -(1 << bits) <= low and high < 1 << bits:
                 return kind
-    if texts and all(map(_is_date, texts)):
+    if texts and all(dated(text) is not None for text in texts):
         return pa.date32()
     return pa.string()
 
 
-def _is_date(text: str) -> bool:
-    if not _DATE.fullmatch(text):
-        return False
+def integer(text: str) -> int | None:
+    """The integer that a folder's name writes, padded with zeros or not; None: it writes none."""
+    return int(text) if _INTEGER.fullmatch(text) else None
+
+
+def dated(text: str) -> dt.date | None:
+    """The date that a folder's name writes; None: it writes none."""
     try:
-        dt.date.fromisoformat(text)
+        return dt.date.fromisoformat(text) if _DATE.fullmatch(text) else None
     except ValueError:
-        return False
-    return True
+        return None
 
 
-def _declared(paths: Sequence[str], rows: Sequence[Texts], schema: pa.Schema) -> Partitions:
+def _typed(paths: Sequence[str], rows: Sequence[Texts], fields: list[pa.Field]) -> Partitions:
+    """The texts, read as the types of the fields."""
     columns: list[list[object]] = []
-    for field in schema:
-        texts = [row.get(field.name) for row in rows]
-        kept: dict[str | None, object] = {None: None}
+    for field in fields:
+        kept: dict[object, object] = {None: None, ABSENT: ABSENT}
+        texts = [row.get(field.name, ABSENT) for row in rows]
         for path, text in zip(paths, texts, strict=True):
             if text not in kept:
-                kept[text] = _cast(text, field, path)
+                kept[text] = _read(str(text), field, path)
         columns.append([kept[text] for text in texts])
-    return _partitions(list(schema), columns, len(rows))
+    values = tuple(zip(*columns, strict=True)) if columns else ((),) * len(rows)
+    return Partitions(pa.schema(fields), values)
 
 
-def _cast(text: str | None, field: pa.Field, path: str) -> object:
+def _read(text: str, field: pa.Field, path: str) -> object:
+    """A text as a value; an error that names the file where it is none of the type."""
+    kind = plain(field.type)
+    if kind == pa.string():
+        return text
     try:
-        return pa.array([text], pa.string()).cast(plain(field.type))[0].as_py()
-    except (pa.ArrowException, ValueError) as error:
+        if pa.types.is_integer(kind) and (number := integer(text)) is not None:
+            return pa.scalar(number, kind).as_py()  # of some zeros before it Arrow takes no more
+        return pa.array([text], pa.string()).cast(kind)[0].as_py()
+    except (pa.ArrowException, ValueError, OverflowError) as error:
         raise RequestError(
             f"the partition key {field.name!r} is {text!r} in the path, "
             f"which is no {field.type}: {str(error).splitlines()[0]}",
             url=path,
         ) from None
-
-
-def _partitions(fields: list[pa.Field], columns: list[list[object]], count: int) -> Partitions:
-    values = tuple(zip(*columns, strict=True)) if columns else ((),) * count
-    return Partitions(pa.schema(fields), values)

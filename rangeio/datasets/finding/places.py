@@ -28,7 +28,8 @@ class Place:
     text: opens it, where it is a file. before, after: what stands around the path in its url,
     scheme and chained urls. root: the directory's path, "" or with a slash at its end. glob: below
     the root, None of a directory. local: on this machine's disk. web: urls are listed, whose names
-    are encoded. file: whether it may be one file.
+    are encoded. file: whether it may be one file. bucket: whether the root's first segment is a
+    bucket or a host.
     """
 
     text: str = field(repr=False)
@@ -39,6 +40,7 @@ class Place:
     local: bool
     web: bool
     file: bool
+    bucket: bool = False
 
     def url(self, path: str) -> str:
         """What opens a path below the root, which is encoded where urls are."""
@@ -61,10 +63,15 @@ class Place:
 
     @property
     def believed(self) -> bool:
-        """Whether it is surely meant as a file: a url with an extension, that of no directory."""
+        """Whether it is surely meant as a file: a name with an extension, that of no directory."""
         name = self.path.rpartition("/")[2]
         ends = os.path.splitext(name)[1].lower()
-        return self.file and not self.local and self.glob is None and ends not in ("", ".lance")
+        return self.file and self.glob is None and ends not in ("", ".lance")
+
+    @property
+    def depth(self) -> int:
+        """How many folders deep the root is, the bucket or host apart."""
+        return max(self.root.count("/") - self.bucket, 0)
 
     @property
     def path(self) -> str:
@@ -128,10 +135,10 @@ def _below(before: str, path: str, after: str, text: str, bucket: bool) -> Place
         raise RequestError("a bucket or host is no glob", url=shown(text))
     head = f"{authority}{slash}"
     if (web and "?" in rest) or (bucket and _VERSION.search(rest)):
-        return Place(text, before, head, after, None, False, web, True)
+        return Place(text, before, head, after, None, False, web, True, bucket)
     if has_magic(rest, _WEB_MAGIC) if web else has_magic(rest):
         root, glob = split(rest)
-        return Place(text, before, head + root, after, glob, False, web, False)
+        return Place(text, before, head + root, after, glob, False, web, False, bucket)
     file = bool(rest) and not rest.endswith("/")
     root = path if not path or path.endswith("/") else f"{path}/"
-    return Place(text, before, root, after, None, False, web, file)
+    return Place(text, before, root, after, None, False, web, file, bucket)

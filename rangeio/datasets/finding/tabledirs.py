@@ -44,7 +44,9 @@ _ADVICE = {
 
 _ICEBERG = re.compile(
     r"(?:v\d+|\d+-[0-9a-fA-F-]{32,36})(?:\.gz)?\.metadata\.json(?:\.gz)?|version-hint\.text"
+    r"|snap-\d+-\d+-[0-9a-fA-F-]{32,36}\.avro|[0-9a-fA-F-]{32,36}-m\d+\.avro"
 )
+_HUDI = ".hoodie_partition_metadata"  # in each folder of a Hudi table that holds files
 # Rowsets keep their delete bitmap in the backend's own database, or in the meta service, where no
 # listing shows it. Only these are told by names: the bitmap of a rowset on a storage vault, and
 # the header of a snapshot's tablet beside segments that are named after their rowset.
@@ -127,7 +129,7 @@ def _told(name: str, hints: dict[str, set[str]]) -> Iterator[tuple[Kind, str]]:
             yield Kind.DELTA, at
         elif folder == ".hoodie":
             yield Kind.HUDI, at
-        elif folder in ("_versions", "data"):
+        elif folder in ("_versions", "_transactions", "data"):
             hints.setdefault(at, set()).add(folder)
         above, at = at, f"{at}{folder}/"
         if folder.endswith(".lance"):
@@ -144,6 +146,8 @@ def _told_by_file(
     above = at[: len(at) - len(folder) - 1] if folder else ""
     if file == "_latest.manifest" or (folder == "_versions" and file.endswith(".manifest")):
         yield Kind.LANCE, at if file == "_latest.manifest" else above
+    elif file == _HUDI:
+        yield Kind.HUDI, at
     elif folder == "metadata" and _ICEBERG.fullmatch(file):
         yield Kind.ICEBERG, above
     elif _BITMAP.fullmatch(file):
@@ -153,8 +157,10 @@ def _told_by_file(
 
 
 def _joined(seen: set[str]) -> Kind | None:
-    if "data" in seen and seen & {"_versions", ".lance"}:
-        return Kind.LANCE
+    # One of no rows has no data.
+    for sign in ("_versions", ".lance"):
+        if sign in seen and seen & {"data", "_transactions", "_versions"} - {sign}:
+            return Kind.LANCE
     if {"data", "metadata"} <= seen:
         return Kind.ICEBERG
     return Kind.DORIS if {".hdr", ".dat"} <= seen else None

@@ -23,7 +23,10 @@ class Found:
 
 
 class Tree:
-    """The files and Lance datasets of one directory or glob. key: of the root in its store."""
+    """The files and Lance datasets of one directory or glob.
+
+    key: of the root in its store. seen: names that were listed.
+    """
 
     def __init__(self, place: Place, key: str) -> None:
         self._place = place
@@ -31,7 +34,7 @@ class Tree:
         self.key = key
         self._start = len(key.lstrip("/"))
         self._found: list[Found] = []
-        self._seen = 0
+        self.seen = 0
         self._tables = Tables(place.root)
         self._lance: set[str] = set()
 
@@ -56,7 +59,7 @@ class Tree:
             for path, one in zip(names, page.files, strict=True)
             if one.size != 0 and self._glob.matches(path.split("/"))
         ]
-        self._seen += len(names) + len(folders)
+        self.seen += len(names) + len(folders)
         self._tables.see(names)
         self._tables.see(folders)
         for table in self._tables.found():
@@ -104,7 +107,7 @@ class Tree:
         return replace(one, path=f"{self._place.keys}{one.path}")
 
     def _nothing(self) -> NotFound:
-        shown, count = self._place.shown, self._seen
+        shown, count = self._place.shown, self.seen
         if self._place.glob is not None:
             return NotFound(f"no file matches; {count} names were seen", url=shown)
         if not count:

@@ -15,7 +15,7 @@ from rangeio.formats.parquet.footer.footer import Footer
 from rangeio.formats.parquet.footer.tree import Tree
 from rangeio.formats.parquet.schema.arrowschema import ArrowSchema, serialized
 from rangeio.formats.parquet.schema.surgery import Branch, Origin, Trunk, file_metadata, framed
-from rangeio.schema import Column, ColumnId, Schema
+from rangeio.schema import Column, ColumnId, NameList, Schema
 
 NESTING = 100
 """Groups within one another, at most: Arrow walks them by recursion."""
@@ -29,7 +29,7 @@ _ALONE = 8  # columns of more that are made one by one, before blocks of them ar
 _NUMBERED = re.compile(r"parquet-cpp(-arrow)? version [0-5]\.")  # these gave every field a number
 
 
-class Names(Sequence[str]):
+class Names(NameList):
     """Top-level names, each decoded when it is looked at."""
 
     def __init__(self, footer: Footer, tree: Tree) -> None:
