@@ -4,10 +4,12 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 PYTEST := $(BIN)/python -m pytest
+# Spark's part of the suite needs Java; without it pyspark, which is large, is not installed.
+EXTRAS := dev$(if $(shell command -v java 2>/dev/null),$(shell printf ,)spark$(shell printf ,)connect)
 LINTED := $(wildcard rangeio pyspark_rangeio.py tests benchmarks examples localstack setup.py)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv jar demo test test-native-off test-localstack fuzz fuzz-footers asan lint format bench clean
+.PHONY: help venv jar wheel demo test test-spark test-spark-matrix test-native-off test-localstack fuzz fuzz-footers asan lint format bench clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 26
@@ -18,11 +20,14 @@ $(STAMP): pyproject.toml constraints.txt $(wildcard setup.py rangeio/codecs/*.py
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	  echo "rangeio needs Python 3.11 or newer; $(PYTHON) is not. Try: make PYTHON=python3.12" >&2; exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[$(EXTRAS)]'
 	@touch $@
 
 jar: $(STAMP) ## the jar by which Spark prunes columns; needs javac and pyspark
 	$(BIN)/python setup.py --quiet jar
+
+wheel: jar ## a wheel in dist/ that carries the jar
+	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
 
 demo: $(STAMP) ## the main job against an embedded S3 server, with its figures
 	$(BIN)/rangeio demo
@@ -34,6 +39,15 @@ test: $(STAMP) ## the whole suite, then its codec part without the native kernel
 
 test-native-off: $(STAMP) ## the codec part of the suite without the native kernels
 	RANGEIO_NATIVE=off $(PYTEST) tests/codecs
+
+test-spark: $(STAMP) ## the Spark part of the suite; without Java or pyspark it skips in one line
+	$(PYTEST) tests/spark
+
+SPARKS ?= 4.0 4.1 4.2
+test-spark-matrix: $(STAMP) ## the read path on older PySparks, each in a venv of its own (many minutes)
+	@for version in $(SPARKS); do \
+	  $(BIN)/python tests/spark/matrix.py $$version || exit 1; \
+	done
 
 test-localstack: $(STAMP) ## the store suite against LocalStack, run without docker
 	$(BIN)/python localstack/run.py --test

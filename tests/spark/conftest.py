@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import sys
 import warnings
 from pathlib import Path
@@ -27,7 +28,9 @@ collect_ignore_glob = ["test_spark_*.py"] if LACKING else []
 
 
 def pytest_collection_modifyitems(items):
-    """Spark and its libraries warn of each other's versions."""
+    """Spark and its libraries warn of each other's versions. A session that has the jar keeps it,
+    so what needs it comes last."""
+    items.sort(key=lambda item: "pruning" in getattr(item, "fixturenames", ()))
     here = str(Path(__file__).parent)
     for item in items:
         if str(item.path).startswith(here):
@@ -77,6 +80,26 @@ def spark(tmp_path_factory):
     found.stop()
     for name, value in before.items():
         os.environ.pop(name, None) if value is None else os.environ.update({name: value})
+
+
+@pytest.fixture(scope="session")
+def jar(tmp_path_factory):
+    """The jar, built of this checkout."""
+    if shutil.which("javac") is None:
+        pytest.skip("there is no javac, without which there is no jar")
+    at = tmp_path_factory.mktemp("built")
+    command = [sys.executable, "setup.py", "--quiet", "jar", "--into", str(at)]
+    subprocess.run(command, cwd=ROOT, check=True, timeout=120)
+    return at / "rangeio-spark.jar"
+
+
+@pytest.fixture(scope="session")
+def pruning(spark, jar):
+    """The session of all tests, with the jar from here on."""
+    from rangeio.spark.jar import load
+
+    assert load(spark, jar) is None
+    return spark
 
 
 @pytest.fixture

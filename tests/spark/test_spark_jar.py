@@ -5,12 +5,9 @@ saw, and the tests read that.
 """
 
 import contextlib
-import fcntl
-import importlib.util
 import io
 import json
 import os
-import shutil
 import subprocess
 import sys
 import zipfile
@@ -23,14 +20,6 @@ from rangeio.errors import RequestError
 from rangeio.spark import jar as jars
 
 ROOT = Path(__file__).parents[2]
-NOT_BUILT = " and ".join(
-    name
-    for name, found in {
-        "javac": shutil.which("javac"),
-        "pyspark": importlib.util.find_spec("pyspark"),
-    }.items()
-    if not found
-)
 TOY = r'''
 """A toy: tells by a log what it was asked for."""
 import json
@@ -330,55 +319,30 @@ def main(kind, jar, folder):
 # ---- in the process of the tests ---------------------------------------------------------------
 
 
-def once(root, name, make):
-    """The folder that ``make`` fills, made by one process of all that run tests."""
-    at = root / name
-    with open(root / f"{name}.lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (at / "done").exists():
-            at.mkdir(exist_ok=True)
-            make(at)
-            (at / "done").touch()
-    return at
+def report(folder, kind, jar):
+    """What a process of its own saw, and all that it said."""
+    at = folder / kind
+    at.mkdir()
+    (at / "pyspark_rangeio.py").write_text(TOY)
+    paths = os.pathsep.join((str(at), str(ROOT)))
+    env = os.environ | {"PYTHONPATH": paths, "PYSPARK_PYTHON": sys.executable}
+    env |= {"SPARK_LOCAL_IP": "127.0.0.1", "TZ": "UTC"}
+    command = [sys.executable, __file__, kind, str(jar), str(at)]
+    done = subprocess.run(
+        command, env=env, cwd=at, timeout=400, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
+    assert done.returncode == 0, done.stdout.decode()[-4000:]
+    return json.loads((at / "found.json").read_text()), done.stdout.decode()
 
 
-@pytest.fixture(scope="session")
-def shared(tmp_path_factory):
-    if NOT_BUILT:
-        pytest.skip(f"{NOT_BUILT} is missing, without which there is no jar")
-    base = tmp_path_factory.getbasetemp()
-    return base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("jar")
 
 
-@pytest.fixture(scope="session")
-def jar(shared):
-    def make(at):
-        command = [sys.executable, "setup.py", "--quiet", "jar", "--into", str(at)]
-        subprocess.run(command, cwd=ROOT, check=True, timeout=120)
-
-    return once(shared, "a jar's folder", make) / jars.NAME
-
-
-def report(shared, kind, jar):
-    def make(at):
-        (at / "pyspark_rangeio.py").write_text(TOY)
-        paths = os.pathsep.join((str(at), str(ROOT)))
-        env = os.environ | {"PYTHONPATH": paths, "PYSPARK_PYTHON": sys.executable}
-        env |= {"SPARK_LOCAL_IP": "127.0.0.1", "TZ": "UTC"}
-        command = [sys.executable, __file__, kind, str(jar), str(at)]
-        done = subprocess.run(
-            command, env=env, cwd=at, timeout=400, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-        )
-        (at / "output").write_bytes(done.stdout)
-        assert done.returncode == 0, done.stdout.decode()[-4000:]
-
-    at = once(shared, f"spark-{kind}", make)
-    return json.loads((at / "found.json").read_text()), (at / "output").read_text()
-
-
-@pytest.fixture(scope="session")
-def seen(shared, jar):
-    return report(shared, "classic", jar)[0]
+@pytest.fixture(scope="module")
+def seen(folder, jar):
+    return report(folder, "classic", jar)[0]
 
 
 def test_a_jar_that_is_not_there_names_the_remedy(tmp_path, monkeypatch):
@@ -504,9 +468,9 @@ def test_a_python_source_registered_by_hand_is_found_below_the_jar(seen):
     assert seen["clashed"]["columns"] == ["c1", "c2", "c3"]
 
 
-def test_spark_connect(shared, jar):
+def test_spark_connect(folder, jar):
     pytest.importorskip("grpc")
-    found, _ = report(shared, "connect", jar)
+    found, _ = report(folder, "connect", jar)
     assert found["loaded"] == [None, None]
     assert found["pruned"]["asked"][0] == ["c1", "c2", "c3"]
     assert found["counted"]["count"] == 8
@@ -523,7 +487,7 @@ public class PythonScanBuilder implements org.apache.spark.sql.connector.read.Sc
 """
 
 
-def test_a_spark_of_other_inner_classes_reads_unpruned(shared, tmp_path):
+def test_a_spark_of_other_inner_classes_reads_unpruned(folder, jar, tmp_path):
     import pyspark
 
     (tmp_path / "PythonScanBuilder.java").write_text(STRANGE)
@@ -536,7 +500,7 @@ def test_a_spark_of_other_inner_classes_reads_unpruned(shared, tmp_path):
         out.write(found, f"META-INF/services/{found.name}")
         for path in (tmp_path / "io").rglob("*.class"):
             out.write(path, path.relative_to(tmp_path))
-    seen, output = report(shared, "strange", tmp_path / jars.NAME)
+    seen, output = report(folder, "strange", tmp_path / jars.NAME)
     assert seen["loaded"] is None
     assert len(seen["pruned"]["asked"][0]) == 3000
     assert len(seen["pruned"]["rows"]) == 4

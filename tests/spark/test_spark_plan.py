@@ -254,7 +254,7 @@ def test_the_jar_is_told_about_how_many_rows_there_are(tmp_path):
     for i in range(3):
         put(numbers(10), tmp_path / f"{i}.parquet")
     first = source(tmp_path, __pushed_statistics="field").schema()[0]
-    assert first.metadata == {"rangeio.rows": 30}
+    assert first.metadata == {"rangeio.rows": 30, "rangeio.files": 3}
     assert source(tmp_path).schema()[0].metadata == {}
 
 
