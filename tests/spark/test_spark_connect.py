@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 
@@ -10,7 +11,8 @@ from conftest import CONF, settings
 from lakes import gets, numbers, put
 
 SCRIPT = """
-import json, sys, warnings
+import contextlib, io, json, sys, warnings
+from pathlib import Path
 warnings.simplefilter("ignore")
 from pyspark.sql import SparkSession
 import rangeio.spark
@@ -27,22 +29,31 @@ found = {
     "sum": loaded.selectExpr("sum(id) s").collect()[0].s,
     "count": spark.read.format("rangeio").load(path).count(),
 }
-pruning = rangeio.spark.enable(spark)
+from rangeio.spark.jar import load
+found["loaded"] = [load(spark, Path(sys.argv[4])) for _ in range(2)] if sys.argv[4] else None
 query = spark.read.format("rangeio").option("traceDir", sys.argv[3]).load(path)
-found["mode"], found["reason"] = pruning.mode, pruning.reason
-found["late"] = sorted(row.id for row in query.where("id > 90").select("id").collect())
+late = query.where("id > 90").select("id")
+found["late"] = sorted(row.id for row in late.collect())
+with contextlib.redirect_stdout(io.StringIO()) as out:
+    late.explain()
+found["plan"], found["all"] = out.getvalue(), query.count()
+query.write.format("rangeio").mode("append").save(sys.argv[3] + "-written")
+found["written"] = spark.read.format("rangeio").load(sys.argv[3] + "-written").count()
+done = rangeio.spark.convert(spark, path, sys.argv[3] + "-made", format="doris")
+found["made"] = [row.status for row in done.collect()]
 print(json.dumps(found))
 spark.stop()
 """
 
 
-def test_connect(tmp_path):
+def test_connect(tmp_path, request):
     pytest.importorskip("grpc_status")
+    jar = str(request.getfixturevalue("jar")) if shutil.which("javac") else ""
     table = numbers(100)
     path = put(table, tmp_path / "a.parquet")
     conf = {name: value for name, value in CONF.items() if "timeType" not in name}
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT, path, json.dumps(conf), str(tmp_path / "t")],
+        [sys.executable, "-c", SCRIPT, path, json.dumps(conf), str(tmp_path / "t"), jar],
         env={**os.environ, **settings()},
         capture_output=True,
         text=True,
@@ -60,4 +71,7 @@ def test_connect(tmp_path):
     assert found["late"] == list(range(91, 100))
     made = {get["why"] for task in gets(tmp_path / "t") for get in task["gets"]}
     assert made == {"parquet.data"}
-    assert (found["mode"], found["reason"] != "") in [("automatic", False), ("manual", True)]
+    assert (found["all"], found["written"], found["made"]) == (100, 100, ["converted"])
+    if jar:
+        assert found["loaded"] == [None, None]
+        assert "rangeio columns: 1 of 6" in found["plan"]

@@ -281,11 +281,6 @@ def classic(lab, jar):
     return found | {name: getattr(lab, name)() for name in names.split()}
 
 
-def connect(lab, jar):
-    found = {"loaded": [jars.load(lab.spark, jar) for _ in range(2)]}
-    return found | {name: getattr(lab, name)() for name in ("pruned", "counted", "limited")}
-
-
 def strange(lab, jar):
     return {"pruned": lab.pruned(), "loaded": jars.load(lab.spark, jar)}
 
@@ -293,8 +288,7 @@ def strange(lab, jar):
 def session(kind, jar):
     from pyspark.sql import SparkSession
 
-    builder = SparkSession.builder
-    builder = builder.remote("local[2]") if kind == "connect" else builder.master("local[2]")
+    builder = SparkSession.builder.master("local[2]")
     conf = {
         "driver.host": "127.0.0.1",
         "ui.enabled": "false",
@@ -466,15 +460,6 @@ def test_streams_go_through_the_python_reader(seen):
 def test_a_python_source_registered_by_hand_is_found_below_the_jar(seen):
     assert seen["clashed"]["said"] == "registered" or "EXISTS" in seen["clashed"]["said"]
     assert seen["clashed"]["columns"] == ["c1", "c2", "c3"]
-
-
-def test_spark_connect(folder, jar):
-    pytest.importorskip("grpc")
-    found, _ = report(folder, "connect", jar)
-    assert found["loaded"] == [None, None]
-    assert found["pruned"]["asked"][0] == ["c1", "c2", "c3"]
-    assert found["counted"]["count"] == 8
-    assert found["limited"]["asked"][1]["__pushed_limit"] == "3"
 
 
 STRANGE = """package org.apache.spark.sql.execution.datasources.v2.python;
