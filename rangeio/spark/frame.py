@@ -14,8 +14,8 @@ from pyspark.sql.types import DataType
 
 from rangeio.errors import BadFilter
 from rangeio.spark.enabling import automatic, hide_options
-from rangeio.spark.filtering import COMPARED, Condition
-from rangeio.spark.literals import Groups, as_groups, write_conditions
+from rangeio.spark.filters.filtering import COMPARED, Condition
+from rangeio.spark.filters.literals import Groups, as_groups, write_conditions
 from rangeio.spark.source import WIDE, remedy
 from rangeio.spark.storage import storage_texts
 

@@ -24,9 +24,9 @@ class ReadOptions:
 
     columns: those of an inferred schema; None: all. modified: seconds since 1970, after and before.
     split_bytes: of the asked columns in one partition, at most about. filters, pushed: texts, told
-    apart by who wrote them. stage, wish, plans: of a read that is planned by a job of its own, see
-    :mod:`rangeio.spark.planjob`. statistics, rows, many_files: for the Java half. trace_dir: where
-    tests have the GETs of each partition noted.
+    apart by who wrote them. stage, wish, plans: of a read that a job of its own plans, see
+    :mod:`rangeio.spark.reading.planjob`. statistics, rows, many_files: for the Java half.
+    trace_dir: where tests have the GETs of each partition noted.
     """
 
     paths: tuple[str, ...]

@@ -13,13 +13,13 @@ from rangeio.datasets.dataset import Dataset
 from rangeio.folders import files_below
 from rangeio.predicate import Filters
 from rangeio.select import select
-from rangeio.spark.filtering import expression
-from rangeio.spark.listing import Listing, listing
-from rangeio.spark.literals import read_conditions
+from rangeio.spark.filters.filtering import expression
+from rangeio.spark.filters.literals import read_conditions
 from rangeio.spark.naming import nameless, refuse_others
 from rangeio.spark.options import ReadOptions, read_options
-from rangeio.spark.planjob import PLANNING, PlanningReader
-from rangeio.spark.reader import FilteringReader, Reader
+from rangeio.spark.reading.listing import Listing, listing
+from rangeio.spark.reading.planjob import PLANNING, PlanningReader
+from rangeio.spark.reading.reader import FilteringReader, Reader
 from rangeio.spark.sessions import session_of
 from rangeio.spark.types import spark_schema
 from rangeio.spark.writing.options import write_options

@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 
 from rangeio.errors import BadFilter, RequestError
-from rangeio.spark.literals import as_groups, read_conditions, write_conditions
+from rangeio.spark.filters.literals import as_groups, read_conditions, write_conditions
 from rangeio.spark.options import read_options
 from rangeio.spark.storage import storage_options, storage_texts
 

@@ -12,8 +12,8 @@ from pyspark_rangeio import DefaultSource
 from rangeio.errors import NotFound, RequestError, Unsupported
 from rangeio.spark.conforming import conformed
 from rangeio.spark.options import read_options
-from rangeio.spark.planning import divided
-from rangeio.spark.reader import Split
+from rangeio.spark.reading.planning import divided
+from rangeio.spark.reading.reader import Split
 from rangeio.spark.types import arrow_schema, spark_schema
 
 

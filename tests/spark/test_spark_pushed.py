@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import rangeio
-from rangeio.spark.pushed import filters_of
+from rangeio.spark.filters.pushed import filters_of
 
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 MICRO = dt.timedelta(microseconds=1)

@@ -9,8 +9,8 @@ from rangeio.datasets.finding.manifest import shown
 from rangeio.errors import RequestError
 from rangeio.session import default_session
 from rangeio.spark.jobs.naming import absolute, below
-from rangeio.spark.listing import listing
 from rangeio.spark.options import ReadOptions, as_s3
+from rangeio.spark.reading.listing import listing
 
 
 @dataclass(frozen=True, slots=True)

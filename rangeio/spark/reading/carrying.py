@@ -16,8 +16,8 @@ from rangeio.datasets.plan import DatasetPlan
 from rangeio.errors import RangeIOError
 from rangeio.session import Session
 from rangeio.spark.conforming import conformed
-from rangeio.spark.listing import ignored
 from rangeio.spark.options import ReadOptions
+from rangeio.spark.reading.listing import ignored
 from rangeio.spark.sessions import session_of
 
 _BATCH = 16 << 20  # bytes of a batch, roughly: Spark holds some of them at once

@@ -12,10 +12,10 @@ from rangeio.datasets.plan import DatasetPlan
 from rangeio.errors import RequestError
 from rangeio.predicate import Filters
 from rangeio.schema import Schema
-from rangeio.spark.filtering import usable
-from rangeio.spark.listing import Listing
-from rangeio.spark.matching import Path, cheapest, matched
-from rangeio.spark.pushed import filters_of
+from rangeio.spark.filters.filtering import usable
+from rangeio.spark.filters.pushed import filters_of
+from rangeio.spark.reading.listing import Listing
+from rangeio.spark.reading.matching import Path, cheapest, matched
 
 TASKS_PER_CORE = 4
 

@@ -10,11 +10,11 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from rangeio.datasets.plan import DatasetPlan
 from rangeio.predicate import Filters
-from rangeio.spark.carrying import batches
-from rangeio.spark.listing import listing
 from rangeio.spark.options import ReadOptions
-from rangeio.spark.planjob import plans_of, shares
-from rangeio.spark.planning import Wish, divided, planned, tasks
+from rangeio.spark.reading.carrying import batches
+from rangeio.spark.reading.listing import listing
+from rangeio.spark.reading.planjob import plans_of, shares
+from rangeio.spark.reading.planning import Wish, divided, planned, tasks
 from rangeio.spark.sessions import session_of
 from rangeio.spark.types import arrow_schema
 
@@ -71,11 +71,11 @@ class FilteringReader(Reader):
 
     def pushFilters(self, filters: list[object]) -> Iterable[object]:  # type: ignore[override]  # noqa: N802
         """Take what can skip something, and leave all to Spark to check."""
-        from rangeio.spark.handed import conditions
+        from rangeio.spark.filters.handed import conditions
 
         found = conditions(filters)
         if found and self._filters is None:
-            from rangeio.spark.filtering import expression
+            from rangeio.spark.filters.filtering import expression
 
             self._filters = expression([found], self._schema)
         return filters

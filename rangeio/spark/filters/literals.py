@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Any
 
 from rangeio.errors import BadFilter
-from rangeio.spark.filtering import Condition
+from rangeio.spark.filters.filtering import Condition
 
 Groups = list[list[Condition]]
 

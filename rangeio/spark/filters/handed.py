@@ -7,7 +7,7 @@ from typing import Any
 
 from pyspark.sql import datasource as sd
 
-from rangeio.spark.filtering import Condition
+from rangeio.spark.filters.filtering import Condition
 
 
 def conditions(filters: Iterable[object]) -> list[Condition]:

@@ -21,9 +21,9 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 from rangeio.datasets.finding.manifest import Manifest
 from rangeio.datasets.plan import DatasetPlan
 from rangeio.datasets.resolving import Resolved
-from rangeio.spark.listing import Listing, listing
 from rangeio.spark.options import ReadOptions
-from rangeio.spark.planning import Wish, planned
+from rangeio.spark.reading.listing import Listing, listing
+from rangeio.spark.reading.planning import Wish, planned
 from rangeio.spark.sessions import session_of
 
 PLANNING = "plan"

@@ -1,0 +1,1 @@
+"""What Spark and users ask of rows, in the words of rangeio."""

@@ -1,0 +1,1 @@
+"""A read of Spark: listed, planned, divided, and carried out in its workers."""
