@@ -52,7 +52,7 @@ test-spark-matrix: $(STAMP) ## the read path on older PySparks, each in a venv o
 test-localstack: $(STAMP) ## the store suite against LocalStack, run without docker
 	$(BIN)/python localstack/run.py --test
 
-fuzz: $(STAMP) ## ten times the hostile bytes, and thousands of random tables (many minutes)
+fuzz: $(STAMP) ## many times the hostile bytes, and thousands of random tables (many minutes)
 	RANGEIO_FUZZ=full $(PYTEST) -n 2 tests/lance tests/codecs tests/parquet
 
 fuzz-footers: $(STAMP) ## a million mutated Parquet footers through every scanner (nightly)

@@ -10,14 +10,15 @@ from rangeio.errors import NoSuchColumn
 ROWS, FILES = 20, 3
 
 
-@pytest.fixture(params=[2, 3])
-def folder(request, tmp_path):
+@pytest.fixture(params=[2, 3], scope="module")
+def folder(request, tmp_path_factory):
+    root = tmp_path_factory.mktemp("sparing")
     for wide in (40, 4000):
-        place = tmp_path / str(wide)
+        place = root / str(wide)
         place.mkdir()
         for k in range(FILES):
             rangeio.write(table(wide, k), place / f"{k}.dat", format="doris", version=request.param)
-    return tmp_path
+    return root
 
 
 def table(columns: int, start: int) -> pa.Table:
@@ -54,7 +55,7 @@ def test_what_is_read_equals_the_whole(folder, words, filters):
 def test_the_metadata_of_other_columns_is_not_read(folder):
     read = {}
     for wide in (40, 4000):
-        dataset = rangeio.dataset(folder / str(wide))
+        dataset = rangeio.dataset(folder / str(wide), session=rangeio.Session())
         dataset.read(["col_1", "col_30"], filters=[("col_2", ">", 0)])
         metas = [get for get in dataset.trace if get.why == "doris.column_meta"]
         read[wide] = sum(get.stop - get.start for get in metas)

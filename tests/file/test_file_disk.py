@@ -414,11 +414,11 @@ def test_the_environment_sets_it(tmp_path, monkeypatch):
 
 def test_scans_that_are_left_leave_nothing(served, cache, wide):
     with session_on(cache) as session, served.open(session) as file:
-        want = file.read()
+        want = file.read(COLUMNS)
     words = {"memory_cache": 0, "max_buffer": 256 << 10}
     with session_on(cache, **words) as session, served.open(session) as file:
         for taken in (0, 1, 2, 5):
-            stream = file.scan(batch_rows=100)
+            stream = file.scan(COLUMNS, batch_rows=100)
             batches = [stream.read_next_batch() for _ in range(taken)]
             assert all(
                 b.equals(want.slice(i * 100, 100).to_batches()[0]) for i, b in enumerate(batches)
@@ -426,7 +426,7 @@ def test_scans_that_are_left_leave_nothing(served, cache, wide):
             stream.close()
             assert settled(session)
         assert file.trace.gets == 1
-        assert file.read() == want
+        assert file.read(COLUMNS) == want
 
 
 def test_objects_on_gcs_are_kept_by_generation(cache, wide):

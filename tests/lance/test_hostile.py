@@ -19,7 +19,7 @@ from rangeio.formats.lance.format import Lance
 from rangeio.plan import Rows
 from rangeio.testing.formats import InMemory
 
-FLIPS = 200_000 if os.environ.get("RANGEIO_FUZZ") == "full" else 20_000
+FLIPS = 200_000 if os.environ.get("RANGEIO_FUZZ") == "full" else 10_000
 CUTS = 2_000
 ROWS = 40
 GROUPS = (
