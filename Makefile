@@ -4,8 +4,6 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 PYTEST := $(BIN)/python -m pytest
-# Spark's part of the suite needs Java; without it pyspark, which is large, is not installed.
-EXTRAS := dev$(if $(shell command -v java 2>/dev/null),$(shell printf ,)spark$(shell printf ,)connect)
 LINTED := $(wildcard rangeio pyspark_rangeio.py tests benchmarks examples localstack setup.py)
 
 .DEFAULT_GOAL := help
@@ -20,7 +18,7 @@ $(STAMP): pyproject.toml constraints.txt $(wildcard setup.py rangeio/codecs/*.py
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	  echo "rangeio needs Python 3.11 or newer; $(PYTHON) is not. Try: make PYTHON=python3.12" >&2; exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[$(EXTRAS)]'
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
 	@touch $@
 
 jar: $(STAMP) ## the jar by which Spark prunes columns; needs javac and pyspark
@@ -34,14 +32,15 @@ demo: $(STAMP) ## the main job against an embedded S3 server, with its figures
 
 test: $(STAMP) ## the whole suite, then its codec part without the native kernels
 	$(PYTEST) -n 2 --ignore tests/spark
-	$(PYTEST) tests/spark
+	$(PYTEST) -n 2 --dist loadgroup tests/spark
 	RANGEIO_NATIVE=off $(PYTEST) -n 2 tests/codecs
 
 test-native-off: $(STAMP) ## the codec part of the suite without the native kernels
 	RANGEIO_NATIVE=off $(PYTEST) tests/codecs
 
-test-spark: $(STAMP) ## the Spark part of the suite; without Java or pyspark it skips in one line
-	$(PYTEST) tests/spark
+test-spark: $(STAMP) ## the Spark part of the suite, with the newest PySpark, which is large; needs Java
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,spark,connect]'
+	$(PYTEST) -n 2 --dist loadgroup tests/spark
 
 SPARKS ?= 4.0 4.1 4.2
 test-spark-matrix: $(STAMP) ## the read path on older PySparks, each in a venv of its own (many minutes)

@@ -27,14 +27,22 @@ LACKING = _lacking()
 collect_ignore_glob = ["test_spark_*.py"] if LACKING else []
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Spark and its libraries warn of each other's versions. A session that has the jar keeps it,
-    so what needs it comes last."""
-    items.sort(key=lambda item: "pruning" in getattr(item, "fixturenames", ()))
+    """Spark and its libraries warn of each other's versions. One process has the session that most
+    tests share, another makes those of their own. A session that has the jar keeps it, so what
+    needs it comes last."""
     here = str(Path(__file__).parent)
-    for item in items:
-        if str(item.path).startswith(here):
-            item.add_marker(pytest.mark.filterwarnings("default"))
+    mine = [item for item in items if str(item.path).startswith(here)]
+    for item in mine:
+        names = getattr(item, "fixturenames", ())
+        item.add_marker(pytest.mark.filterwarnings("default"))
+        item.add_marker(pytest.mark.xdist_group("classic" if "spark" in names else item.path.stem))
+    if len(mine) == len(items):
+        names = [getattr(item, "fixturenames", ()) for item in items]
+        keyed = zip(items, names, strict=True)
+        order = sorted(keyed, key=lambda one: ("spark" not in one[1], "pruning" in one[1]))
+        items[:] = [item for item, _ in order]
 
 
 def settings():
@@ -44,6 +52,8 @@ def settings():
         "PYSPARK_PYTHON": sys.executable,
         "PYSPARK_DRIVER_PYTHON": sys.executable,
         "SPARK_LOCAL_IP": "127.0.0.1",
+        # For JVMs that live half a minute: no compiler that takes longer than it saves.
+        "JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         "PYTHONPATH": os.pathsep.join(paths),
     }
 

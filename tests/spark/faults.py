@@ -62,7 +62,7 @@ def slow_once(batches):
     context = TaskContext.get()
     (SEEN / f"slow-{context.partitionId()}-{context.attemptNumber()}").touch()
     if context.partitionId() == 3 and context.attemptNumber() == 0:
-        time.sleep(15)
+        time.sleep(6)
     yield from batches
 
 

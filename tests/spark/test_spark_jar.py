@@ -15,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from conftest import settings
 
 from rangeio.errors import RequestError
 from rangeio.spark import jar as jars
@@ -321,6 +322,7 @@ def report(folder, kind, jar):
     paths = os.pathsep.join((str(at), str(ROOT)))
     env = os.environ | {"PYTHONPATH": paths, "PYSPARK_PYTHON": sys.executable}
     env |= {"SPARK_LOCAL_IP": "127.0.0.1", "TZ": "UTC"}
+    env["JDK_JAVA_OPTIONS"] = settings()["JDK_JAVA_OPTIONS"]
     command = [sys.executable, __file__, kind, str(jar), str(at)]
     done = subprocess.run(
         command, env=env, cwd=at, timeout=400, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
