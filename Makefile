@@ -32,7 +32,7 @@ demo: $(STAMP) ## the main job against an embedded S3 server, with its figures
 
 test: $(STAMP) ## the whole suite, then its codec part without the native kernels
 	$(PYTEST) -n 2 --ignore tests/spark
-	$(PYTEST) -n 2 --dist loadgroup tests/spark
+	$(PYTEST) tests/spark
 	RANGEIO_NATIVE=off $(PYTEST) -n 2 tests/codecs
 
 test-native-off: $(STAMP) ## the codec part of the suite without the native kernels
@@ -40,7 +40,7 @@ test-native-off: $(STAMP) ## the codec part of the suite without the native kern
 
 test-spark: $(STAMP) ## the Spark part of the suite, with the newest PySpark, which is large; needs Java
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,spark,connect]'
-	$(PYTEST) -n 2 --dist loadgroup tests/spark
+	$(PYTEST) tests/spark
 
 SPARKS ?= 4.0 4.1 4.2
 test-spark-matrix: $(STAMP) ## the read path on older PySparks, each in a venv of its own (many minutes)

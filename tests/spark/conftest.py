@@ -27,22 +27,14 @@ LACKING = _lacking()
 collect_ignore_glob = ["test_spark_*.py"] if LACKING else []
 
 
-@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Spark and its libraries warn of each other's versions. One process has the session that most
-    tests share, another makes those of their own. A session that has the jar keeps it, so what
-    needs it comes last."""
+    """Spark and its libraries warn of each other's versions. A session that has the jar keeps it,
+    so what needs it comes last."""
+    items.sort(key=lambda item: "pruning" in getattr(item, "fixturenames", ()))
     here = str(Path(__file__).parent)
-    mine = [item for item in items if str(item.path).startswith(here)]
-    for item in mine:
-        names = getattr(item, "fixturenames", ())
-        item.add_marker(pytest.mark.filterwarnings("default"))
-        item.add_marker(pytest.mark.xdist_group("classic" if "spark" in names else item.path.stem))
-    if len(mine) == len(items):
-        names = [getattr(item, "fixturenames", ()) for item in items]
-        keyed = zip(items, names, strict=True)
-        order = sorted(keyed, key=lambda one: ("spark" not in one[1], "pruning" in one[1]))
-        items[:] = [item for item, _ in order]
+    for item in items:
+        if str(item.path).startswith(here):
+            item.add_marker(pytest.mark.filterwarnings("default"))
 
 
 def settings():
