@@ -12,8 +12,10 @@ from lakes import nested, numbers, put, values
 import rangeio
 import rangeio.spark
 from rangeio.errors import RequestError
-from rangeio.spark.jobs.done import Marks, mark
+from rangeio.spark.jobs.converting import Item
+from rangeio.spark.jobs.done import Marks, made_of, mark
 from rangeio.spark.jobs.naming import below, renamed
+from rangeio.spark.jobs.sources import Source
 
 
 @pytest.fixture
@@ -177,3 +179,11 @@ def test_marks():
     assert Marks({name: 0, "a": 16}).known("a", "v2").others == (name,)
     assert Marks({"a": 16}).known("a", "v1").foreign
     assert not Marks({name: 0, mark("a", "v2", 16): 0, "a": 16}).known("a", "v1").done
+
+
+def test_without_versions_nothing_is_known_to_be_done():
+    name = mark("a", made_of(Source("http://h/a", "a", 5, ""), "how"), 16)
+    known = Marks({name: 0, "a": 16}).known("a", made_of(Source("http://h/a", "a", 5, ""), "how"))
+    assert known.done
+    assert not Item(Source("http://h/a", "a", 5, ""), "a", known).done
+    assert Item(Source("http://h/a", "a", 5, "v1"), "a", known).done

@@ -61,12 +61,17 @@ class Item:
     name: str
     known: Known
 
+    @property
+    def done(self) -> bool:
+        """It is there as it would be made. Of a store that tells no versions nobody knows."""
+        return self.known.done and bool(self.source.tag)
+
 
 def converted(spark: SparkSession, src: str | Sequence[str], job: Job) -> DataFrame:
     """What :func:`rangeio.spark.convert` promises."""
     items = _items(src, job)
-    kept = [Told(one.source.shown, "kept", one.known.size) for one in items if one.known.done]
-    told = carried_out(spark, partial(_one, job), [one for one in items if not one.known.done])
+    kept = [Told(one.source.shown, "kept", one.known.size) for one in items if one.done]
+    told = carried_out(spark, partial(_one, job), [one for one in items if not one.done])
     _note_columns(job, {one.note for one in told if one.note is not None}, new=not kept)
     return report(spark, sorted([*told, *kept], key=lambda one: one.file))
 
