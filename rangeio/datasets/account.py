@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from rangeio.datasets.fileplan import FilePlan, gets
 from rangeio.datasets.scan import Scan
+from rangeio.engine.reader import forgo, secure
 from rangeio.explanation import counted, size
 
 _SHOWN = 10  # files of which the plan is told one by one
@@ -129,6 +130,7 @@ async def explained(scan: Scan) -> DatasetExplanation:
         found[index] = await _planned(scan, index, plan, held)
 
     await scan.each(scan.files, one)
+    await _settled(scan, found)
     made = [get for get in inventory.trace if not (get.cached or get.joined)]
     return DatasetExplanation(
         inventory.manifest.root,
@@ -138,6 +140,24 @@ async def explained(scan: Scan) -> DatasetExplanation:
         len(made),
         sum(get.size for get in made),
     )
+
+
+async def _settled(scan: Scan, found: dict[int, PlannedFile]) -> None:
+    """Count again what the caches spare: metadata that came later has evicted some of it. What is
+    counted on is secured against the data that the read will bring; the rest is given up."""
+    inventory = scan.inventory
+    engine = inventory.session.live.engine
+    for act in secure, forgo:
+        for index in sorted(found):
+            order = scan.order(index)
+            plan = None if order is None else inventory.planned(index, order)
+            if order is None or plan is None:
+                continue
+            read = await plan.reached(inventory.way, inventory.session, inventory.trace)
+            act(engine, read.handle.of, plan.plan)
+            held = inventory.decoded(index, order, lasting=act is forgo) is not None
+            if act is forgo:
+                found[index] = await _planned(scan, index, plan, held)
 
 
 async def _planned(scan: Scan, index: int, plan: FilePlan, held: bool) -> PlannedFile:

@@ -15,12 +15,13 @@ from rangeio.datasets.evolving.evolution import DatasetSchema
 from rangeio.datasets.fileplan import Way
 from rangeio.datasets.finding.manifest import Manifest
 from rangeio.datasets.finding.partitions import Partitioning
-from rangeio.datasets.inventory import Inventory, Said
+from rangeio.datasets.inventory import Inventory
 from rangeio.datasets.plan import DatasetPlan
 from rangeio.datasets.planning import planned
 from rangeio.datasets.policy import OnError, Options, Progress, Skipped
 from rangeio.datasets.report import progress_of
 from rangeio.datasets.resolving import Resolved, Target, resolved
+from rangeio.datasets.said import Said
 from rangeio.datasets.scan import Scan
 from rangeio.datasets.sparing import SparingInventory
 from rangeio.errors import Closed, FormatError, NoSuchColumn, RequestError, StoreError

@@ -19,10 +19,10 @@ from rangeio.datasets.fileplan import FilePlan, Way, planned
 from rangeio.datasets.finding.lancedataset import relabelled
 from rangeio.datasets.finding.manifest import DataFile, Manifest, shown
 from rangeio.datasets.resolving import Resolved
+from rangeio.datasets.said import Said
 from rangeio.datasets.view import Of, View
-from rangeio.declared import Declared
 from rangeio.engine.handle import Handle
-from rangeio.errors import Corrupt, FormatError, ObjectChanged, RequestError
+from rangeio.errors import Corrupt, FormatError, ObjectChanged
 from rangeio.formats.format import Stale
 from rangeio.opening import Asked, connect
 from rangeio.plan import Rows
@@ -69,27 +69,6 @@ class Order:
 
 Choose = Callable[[int], "Order | None"]
 """What is wanted of a file, once its facts are known; None: nothing."""
-
-
-@dataclass(frozen=True, slots=True)
-class Said:
-    """What the caller said of the schema. declared: of the dataset. names: old to new. given: of
-    files without names."""
-
-    declared: pa.Schema | None = None
-    names: Mapping[str, str] | None = None
-    given: Declared | None = None
-
-    @classmethod
-    def of(cls, schema: object, names: Mapping[str, str] | None) -> Said:
-        """Of the words of a dataset; RequestError for a schema or names that make no sense."""
-        if names is not None and not (
-            isinstance(names, Mapping)
-            and all(isinstance(word, str) for pair in names.items() for word in pair)
-        ):
-            raise RequestError(f"names= takes {{old: new}}, not {names!r}")
-        declared = schema if isinstance(schema, pa.Schema) else None
-        return cls(declared, names, None if schema is None else Declared.of(schema))
 
 
 class Inventory:
@@ -281,12 +260,23 @@ class Inventory:
                 await self._looked(handle, index)
         raise Corrupt("the file's schema is another with every look at it", url=self.url(index))
 
+    def planned(self, index: int, order: Order) -> FilePlan | None:
+        """What is planned of a file, where that is still known."""
+        columns: Any = self.session.live.engine.columns
+        found: FilePlan | None = columns.held((self._me, index, order.key()))
+        return found
+
     # ---- what was decoded ----
 
-    def decoded(self, index: int, order: Order) -> tuple[pa.Table, Rows] | None:
+    def decoded(
+        self, index: int, order: Order, *, lasting: bool = False
+    ) -> tuple[pa.Table, Rows] | None:
         """What a plan of these words gave, and of which rows, where it was small and was read of
-        late."""
-        found = self.session.live.engine.shared.held((self._me, index, order.key()))
+        late. lasting: dropped, and None, where the next read may evict it."""
+        key, shared = (self._me, index, order.key()), self.session.live.engine.shared
+        if lasting:
+            shared.forgo(key)
+        found = shared.held(key)
         return None if found is None else found[0]
 
     def keep(self, index: int, order: Order, table: pa.Table, rows: Rows) -> None:

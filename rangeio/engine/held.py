@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 
 from rangeio.engine.lru import SegmentedLRU
@@ -49,14 +49,15 @@ class RangeCache:
                 view = memoryview(bytes(view))
             self._keep(_Block(version, part, view))
 
-    def find(self, version: Hashable, at: ByteRange) -> memoryview | None:
-        """The bytes of ``at`` where one block holds all of them."""
+    def find(self, version: Hashable, at: ByteRange, *, used: bool = True) -> memoryview | None:
+        """The bytes of ``at`` where one block holds all of them; ``used``: a use that counts."""
         spans = self._spans.get(version)
         entry = spans.covering(at) if spans is not None else None
         if entry is None:
             return None
         have, block = entry
-        self._lru.get(id(block))
+        if used:
+            self._lru.get(id(block))
         return block.data[at.start - have.start : at.stop - have.start]
 
     def overlapping(self, version: Hashable, at: ByteRange) -> list[tuple[ByteRange, memoryview]]:
@@ -66,10 +67,27 @@ class RangeCache:
             return []
         return [(have, block.data) for have, block in spans.overlapping(at)]
 
+    def secure(self, version: Hashable, wants: Iterable[ByteRange]) -> None:
+        """Count a use of all blocks that hold bytes of ``wants``."""
+        for block in self._of(version, wants):
+            self._lru.get(id(block))
+
+    def forgo(self, version: Hashable, wants: Iterable[ByteRange]) -> None:
+        """Drop those of them that newcomers would evict before others."""
+        for block in self._of(version, wants):
+            if not self._lru.lasting(id(block)):
+                self._lru.drop(id(block))
+
     def clear(self) -> None:
         """Drop everything."""
         self._lru.clear()
         self._spans.clear()
+
+    def _of(self, version: Hashable, wants: Iterable[ByteRange]) -> list[_Block]:
+        spans = self._spans.get(version)
+        if spans is None:
+            return []
+        return [block for at in wants for _, block in spans.overlapping(at)]
 
     def _keep(self, block: _Block) -> None:
         self._spans.setdefault(block.version, Spans()).put(block.at, block)

@@ -60,6 +60,10 @@ class SegmentedLRU(Generic[K, V]):
             self._make_room()
         return value
 
+    def lasting(self, key: K) -> bool:
+        """Whether it is on the protected side: no newcomer that is used once evicts it."""
+        return key in self._hot
+
     def put(self, key: K, value: V) -> bool:
         """Keep a value; whether it was kept."""
         if key in self:

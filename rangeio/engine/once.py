@@ -58,6 +58,11 @@ class OnceCache(Generic[K, V]):
         """Keep a value that was not loaded for it."""
         self._kept.put(key, value)
 
+    def forgo(self, key: K) -> None:
+        """Drop a value that newcomers would evict before those that were asked for twice."""
+        if not self._kept.lasting(key):
+            self._kept.drop(key)
+
     async def get(
         self, keys: Sequence[K], load: Callable[[tuple[K, ...]], Awaitable[Mapping[K, V]]]
     ) -> dict[K, V]:

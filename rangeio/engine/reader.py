@@ -184,11 +184,29 @@ class Reader:
 
 def planned_gets(engine: Engine, of: Pinned, plan: Plan) -> list[ByteRange]:
     """The GETs of a plan's first hop: what ``explain`` shows and the reader makes."""
+    return engine.flights.missing(of, _wants(engine, of, plan))
+
+
+def secure(engine: Engine, of: Pinned, plan: Plan) -> None:
+    """Count a use of all that the caches have for a plan."""
+    for one in plan.shared:
+        engine.shared.held((of.version, one.key))
+    engine.cache.secure(of.version, _wants(engine, of, plan))
+
+
+def forgo(engine: Engine, of: Pinned, plan: Plan) -> None:
+    """Drop what the caches have for a plan and might evict before it is carried out."""
+    for one in plan.shared:
+        engine.shared.forgo((of.version, one.key))
+    engine.cache.forgo(of.version, _wants(engine, of, plan))
+
+
+def _wants(engine: Engine, of: Pinned, plan: Plan) -> list[ByteRange]:
     wants = [at for unit in plan.units for at in unit.ranges]
     for one in plan.shared:
         if (of.version, one.key) not in engine.shared:
             wants += one.ranges
-    return engine.flights.missing(of, wants)
+    return wants
 
 
 def parts(of: Pinned, gets: Sequence[ByteRange]) -> list[ByteRange]:

@@ -302,3 +302,32 @@ def test_batches_come_while_later_files_are_not_there_yet(lakes):
         assert asked
         assert not any(one.status for one in asked)
         del scanned
+
+
+CACHES = {
+    "tiny": {"memory_cache": 1 << 20, "column_cache": 1 << 20, "max_buffer": 4 << 20},
+    "small": {"memory_cache": 4 << 20, "column_cache": 64 << 20, "max_buffer": 64 << 20},
+    "none": {"memory_cache": 0, "column_cache": 1 << 20, "max_buffer": 4 << 20},
+}
+
+
+@pytest.fixture(scope="module")
+def crowd(lakes):
+    """Sixty files whose tails are more than small caches hold, and have part of the data."""
+    lake = lakes("http")
+    for n in range(60):
+        lake.put(f"{n:02}.x", parquet(table(n, 2000), row_group_size=500, write_page_index=True))
+    return lake
+
+
+@pytest.mark.parametrize("words", [{}, {"columns": ["a", "z"]}, {"filters": [("a", ">", 50_500)]}])
+@pytest.mark.parametrize("caches", list(CACHES))
+def test_explained_gets_are_made_whatever_the_caches_hold(crowd, caches, words):
+    with rangeio.Session(**CACHES[caches]) as session:
+        dataset = crowd.open(session)
+        for _ in range(2):
+            told, before = dataset.explain(**words), len(dataset.trace)
+            dataset.read(**words)
+            gets = own_gets(dataset, before)
+            assert len(gets) == told.gets
+            assert sum(one.stop - one.start for one in gets) == told.bytes
