@@ -27,14 +27,21 @@ LACKING = _lacking()
 collect_ignore_glob = ["test_spark_*.py"] if LACKING else []
 
 
+APART = ("faults", "jar", "connect", "examples")  # whose sessions are processes of their own
+
+
 def pytest_collection_modifyitems(items):
-    """Spark and its libraries warn of each other's versions. A session that has the jar keeps it,
-    so what needs it comes last."""
-    items.sort(key=lambda item: "pruning" in getattr(item, "fixturenames", ()))
-    here = str(Path(__file__).parent)
-    for item in items:
-        if str(item.path).startswith(here):
-            item.add_marker(pytest.mark.filterwarnings("default"))
+    """Spark and its libraries warn of each other's versions. Files come in an order for two
+    processes: long ones that need no session of theirs first; a session that has the jar keeps
+    it, so files that need it come last."""
+    mine = [item for item in items if item.path.parent == Path(__file__).parent]
+    late = {item.path for item in mine if "pruning" in getattr(item, "fixturenames", ())}
+    mine.sort(key=lambda item: (item.path in late, item.path.stem.split("_")[-1] not in APART))
+    for item in mine:
+        item.add_marker(pytest.mark.filterwarnings("default"))
+    places = (i for i, item in enumerate(items) if item.path.parent == Path(__file__).parent)
+    for place, item in zip(list(places), mine, strict=True):
+        items[place] = item
 
 
 def settings():
@@ -86,7 +93,9 @@ def spark(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def jar(tmp_path_factory):
-    """The jar, built of this checkout."""
+    """The jar, built of this checkout, or one that was built before."""
+    if given := os.environ.get("RANGEIO_TEST_JAR"):
+        return Path(given)
     if shutil.which("javac") is None:
         pytest.skip("there is no javac, without which there is no jar")
     at = tmp_path_factory.mktemp("built")

@@ -1,6 +1,7 @@
 """``python matrix.py 4.0``: the read path on one version of PySpark, in a venv of its own.
 
-The venv is kept in .venv-spark/ for the next time. Needs Java.
+The venv is kept in .venv-spark/ for the next time. Needs Java. Where ``make jar`` made a jar, of the
+newest PySpark, it is this jar that is put to the older one, as the wheel has it; else it is built.
 """
 
 import os
@@ -10,8 +11,9 @@ import venv
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-READ = ("read", "plan", "lakes", "pushed", "options", "many")
-NEEDED = ("pytest", "moto[s3,server]", "s3fs", "pandas")
+JAR = ROOT / "rangeio" / "spark" / "jars" / "rangeio-spark.jar"
+READ = ("read", "plan", "lakes", "pushed", "options", "many", "pruned")
+NEEDED = ("pytest", "hypothesis", "moto[s3,server]", "s3fs", "pandas", "setuptools")
 
 
 def main(version: str) -> int:
@@ -32,7 +34,8 @@ def main(version: str) -> int:
     print(f"PySpark {version}", flush=True)
     tests = [f"tests/spark/test_spark_{name}.py" for name in READ]
     command = [python, "-m", "pytest", "-p", "no:cacheprovider", *tests]
-    return subprocess.run(command, cwd=ROOT, env=os.environ, check=False).returncode
+    env = {**os.environ, **({"RANGEIO_TEST_JAR": str(JAR)} if JAR.exists() else {})}
+    return subprocess.run(command, cwd=ROOT, env=env, check=False).returncode
 
 
 if __name__ == "__main__":
