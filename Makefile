@@ -3,7 +3,12 @@
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
+# PySpark is large, and nothing without Java: it comes with the first tests, where there is one.
+JAVA := $(or $(wildcard $(JAVA_HOME)/bin/java),$(shell command -v java))
+SPARK_STAMP := $(if $(JAVA),.venv/.spark)
 PYTEST := $(BIN)/python -m pytest
+# A file's tests stay in one process; their order is made in tests/spark/conftest.py.
+SPARK_TESTS := $(PYTEST) -n 2 --dist loadfile --no-loadscope-reorder tests/spark
 LINTED := $(wildcard rangeio pyspark_rangeio.py tests benchmarks examples localstack setup.py)
 
 .DEFAULT_GOAL := help
@@ -21,7 +26,11 @@ $(STAMP): pyproject.toml constraints.txt $(wildcard setup.py rangeio/codecs/*.py
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
 	@touch $@
 
-jar: $(STAMP) ## the jar by which Spark prunes columns; needs javac and pyspark
+$(SPARK_STAMP): $(STAMP)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt 'pyspark[connect]'
+	@touch $@
+
+jar: $(STAMP) $(SPARK_STAMP) ## the jar by which Spark prunes columns; needs javac
 	$(BIN)/python setup.py --quiet jar
 
 wheel: jar ## a wheel in dist/ that carries the jar
@@ -30,17 +39,16 @@ wheel: jar ## a wheel in dist/ that carries the jar
 demo: $(STAMP) ## the main job against an embedded S3 server, with its figures
 	$(BIN)/rangeio demo
 
-test: $(STAMP) ## the whole suite, then its codec part without the native kernels
+test: $(STAMP) $(SPARK_STAMP) ## the whole suite, then its codec part without the native kernels
 	$(PYTEST) -n 2 --ignore tests/spark
-	$(PYTEST) tests/spark
+	$(SPARK_TESTS)
 	RANGEIO_NATIVE=off $(PYTEST) -n 2 tests/codecs
 
 test-native-off: $(STAMP) ## the codec part of the suite without the native kernels
 	RANGEIO_NATIVE=off $(PYTEST) tests/codecs
 
-test-spark: $(STAMP) ## the Spark part of the suite, with the newest PySpark, which is large; needs Java
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,spark,connect]'
-	$(PYTEST) tests/spark
+test-spark: $(STAMP) $(SPARK_STAMP) ## the Spark part of the suite, on the newest PySpark; needs Java
+	$(SPARK_TESTS)
 
 SPARKS ?= 4.0 4.1 4.2
 test-spark-matrix: $(STAMP) ## the read path on older PySparks, each in a venv of its own (many minutes)
