@@ -42,6 +42,17 @@ def test_a_job_plans_and_others_read(pruning, many, tmp_path):
     assert glob.glob(f"{tempfile.gettempdir()}/rangeio-*.plans") == []
 
 
+def test_a_job_plans_for_a_given_schema_where_the_option_asks_for_it(pruning, many):
+    def asked(**options):
+        frame = load(pruning, many, "id long, b boolean, k int", **options)
+        return jobs(pruning, lambda: frame.where("k = 1").selectExpr("sum(id) s").collect()[0].s)
+
+    found, one = asked()
+    assert found == sum(n for i in range(130) if i % 3 == 1 for n in range(20 * i, 20 * i + 20))
+    assert asked(planningJobFiles=100) == (found, one + 1)
+    assert asked(planningJobFiles=200) == (found, one)
+
+
 def test_what_fails_in_planning_is_named(pruning, folder):
     for i in range(70):
         put(numbers(5), folder / f"{i:02}.parquet")

@@ -26,7 +26,8 @@ final class PlanJob {
 
   static final long MOST_BY_DRIVER = 1000;
 
-  private static final String STAGE = "__pushed_stage";
+  /** Option: of the job's own read. */
+  static final String STAGE = "__pushed_stage";
   private static final String WISH = "__pushed_wish";
   private static final String PLANS = "__pushed_plans";
 

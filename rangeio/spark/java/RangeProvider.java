@@ -60,14 +60,24 @@ public final class RangeProvider implements TableProvider, DataSourceRegister {
   @Override
   public StructType inferSchema(CaseInsensitiveStringMap options) {
     Redaction.extend();
-    StructType schema = python().inferSchema(with(options, Map.of(WANTED, "field")));
-    if (schema.length() == 0) {
-      return schema;
-    }
-    Metadata told = schema.fields()[0].metadata();
-    rows = told.contains(ROWS) ? told.getLong(ROWS) : -1;
-    files = told.contains(FILES) ? told.getLong(FILES) : -1;
-    return untold(schema);
+    StructType schema = looked(options);
+    rows = told(schema, ROWS);
+    files = told(schema, FILES);
+    return schema.length() == 0 ? schema : untold(schema);
+  }
+
+  /** How many files there are; below 0 where nobody knows. */
+  static long files(CaseInsensitiveStringMap options) {
+    return told(looked(options), FILES);
+  }
+
+  private static StructType looked(CaseInsensitiveStringMap options) {
+    return python().inferSchema(with(options, Map.of(WANTED, "field")));
+  }
+
+  private static long told(StructType schema, String what) {
+    Metadata first = schema.length() == 0 ? Metadata.empty() : schema.fields()[0].metadata();
+    return first.contains(what) ? first.getLong(what) : -1;
   }
 
   /** The schema as the user is to see it. */

@@ -49,9 +49,17 @@ final class RangeScanBuilder
     return new PythonScanBuilder(RangeProvider.python(), RangeProvider.NAME, columns, all);
   }
 
-  /** Whether there are so many files that a job of its own is to plan the read. */
+  /**
+   * Whether there are so many files that a job of its own is to plan the read. Where the user gave
+   * the schema nobody listed them yet, and only who asks for such jobs by the option pays for it.
+   */
   private boolean many() {
-    return limit < 0 && files >= options.getLong(PlanJob.MANY, PlanJob.MOST_BY_DRIVER);
+    long least = options.getLong(PlanJob.MANY, PlanJob.MOST_BY_DRIVER);
+    boolean unknown = files < 0 && options.containsKey(PlanJob.MANY);
+    if (limit >= 0 || options.containsKey(PlanJob.STAGE)) { // which is such a job itself
+      return false;
+    }
+    return (unknown ? RangeProvider.files(options) : files) >= least;
   }
 
   /** Whole top-level columns: a struct of which some fields are required is read whole. */
