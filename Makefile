@@ -39,10 +39,9 @@ wheel: jar ## a wheel in dist/ that carries the jar
 demo: $(STAMP) ## the main job against an embedded S3 server, with its figures
 	$(BIN)/rangeio demo
 
-test: $(STAMP) $(SPARK_STAMP) ## the whole suite, then its codec part without the native kernels
+test: $(STAMP) $(SPARK_STAMP) ## the whole suite
 	$(PYTEST) -n 2 --ignore tests/spark
 	$(SPARK_TESTS)
-	RANGEIO_NATIVE=off $(PYTEST) -n 2 tests/codecs
 
 test-native-off: $(STAMP) ## the codec part of the suite without the native kernels
 	RANGEIO_NATIVE=off $(PYTEST) tests/codecs

@@ -46,9 +46,15 @@ class Staging:
         return f"{self.root.rstrip('/')}/{self._hidden(one)}"
 
     def publish(
-        self, files: Sequence[Staged], notes: Mapping[str, bytes], *, replace: bool
+        self,
+        files: Sequence[Staged],
+        notes: Mapping[str, bytes],
+        *,
+        replace: bool,
+        nearby: bool = False,
     ) -> None:
-        """Make these files visible, and with ``replace`` remove all that was there before.
+        """Make these files visible, and with ``replace`` remove all that was there before, or,
+        with ``nearby``, what was in the folders that get some of them.
 
         Where a name cannot be given, those given are taken back. What was there is removed last:
         who is killed in between leaves both, never neither. Files of other jobs that are still
@@ -56,6 +62,9 @@ class Staging:
         """
         there = open_folder(self.root, self.storage_options)
         old = [name for name in there.files() if not name.startswith(PREFIX)] if replace else []
+        if nearby:
+            mine = {_folder(one.name) for one in files}
+            old = [name for name in old if _folder(name) in mine]
         try:
             there.move((self._hidden(one), one.name) for one in files)
         except RangeIOError:
@@ -72,3 +81,7 @@ class Staging:
 
     def _hidden(self, one: Staged) -> str:
         return f"{self.folder}/{one.attempt}/{one.name}"
+
+
+def _folder(name: str) -> str:
+    return name.rpartition("/")[0]

@@ -23,6 +23,7 @@ from rangeio.spark.reading.reader import FilteringReader, Reader
 from rangeio.spark.sessions import session_of
 from rangeio.spark.types import spark_schema
 from rangeio.spark.writing.options import write_options
+from rangeio.spark.writing.parting import Keys
 from rangeio.spark.writing.writer import Writer
 
 WIDE = 200
@@ -82,8 +83,8 @@ def writer(given: Mapping[str, str], schema: st.StructType, *, overwrite: bool) 
     """Writes rows of ``schema``. Raises RequestError for what cannot be written, or not there."""
     options = write_options(given)
     files_below(options.path, options.storage)  # refuses tables
-    if nameless(options.format) and not overwrite:
-        refuse_others(options, schema)
+    if nameless(options.format) and (not overwrite or options.dynamic):
+        refuse_others(options, Keys.of(options.keys, schema).left(schema))
     return Writer(options, schema, overwrite=overwrite)
 
 

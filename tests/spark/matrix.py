@@ -1,7 +1,7 @@
 """``python matrix.py 4.0``: the read path on one version of PySpark, in a venv of its own.
 
-The venv is kept in .venv-spark/ for the next time. Needs Java. Where ``make jar`` made a jar, of the
-newest PySpark, it is this jar that is put to the older one, as the wheel has it; else it is built.
+The venv is kept in .venv-spark/ for the next time. Needs Java. Where ``make jar`` made a jar, of
+the newest PySpark, it is put to the older one, as the wheel has it; else one is built.
 """
 
 import os

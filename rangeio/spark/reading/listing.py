@@ -14,6 +14,7 @@ from rangeio.datasets.fileplan import Way
 from rangeio.datasets.finding.manifest import DataFile, Manifest, shown
 from rangeio.datasets.finding.partitions import partitions
 from rangeio.datasets.resolving import Resolved, resolved
+from rangeio.declared import UNIQUE_ID
 from rangeio.errors import FormatError, NotFound, RangeIOError, RequestError, StoreError
 from rangeio.session import Session
 from rangeio.spark.naming import declared
@@ -48,7 +49,19 @@ class Listing:
 
     def dataset(self) -> Dataset:
         """All of them as one."""
-        return Dataset(self.found, self.way, self.declared, None, self.session)
+        return Dataset(self.found, self.way, self._whole(), None, self.session)
+
+    def _whole(self) -> pa.Schema | None:
+        """What is declared of the files, and the columns that their paths tell, whose ids are none
+        that a file would have."""
+        schema = self.declared
+        if schema is None:
+            return None
+        for i, field in enumerate(self.files.partitions):
+            if field.name not in schema.names:
+                named = {UNIQUE_ID: str((1 << 31) - 1 - i).encode()}
+                schema = schema.append(field.with_metadata(named))
+        return schema
 
     def only(self, places: Collection[int]) -> Listing:
         """Those at these places of the manifest."""

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rangeio.errors import RequestError
-from rangeio.spark.options import as_s3
+from rangeio.spark.options import as_s3, listed
 from rangeio.spark.storage import STORAGE, storage_options
 
-_MOST = "maxrecordsperfile"
+_MOST, _KEYS, _MODE = "maxrecordsperfile", "partitionby", "partitionoverwritemode"
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,13 +19,16 @@ class WriteOptions:
     """Where to write, and what.
 
     format: the name of rangeio's writer; words: its own options. most_rows: of one file, None: all
-    of a task. storage: of fsspec, credentials among them: never shown.
+    of a task. keys: partition columns. dynamic: an overwrite replaces those partitions alone that
+    get rows. storage: of fsspec, credentials among them: never shown.
     """
 
     path: str
     format: str
     words: Mapping[str, object]
     most_rows: int | None = None
+    keys: tuple[str, ...] = ()
+    dynamic: bool = False
     storage: Mapping[str, object] = field(default_factory=dict, repr=False)
 
 
@@ -40,8 +43,10 @@ def write_options(given: Mapping[str, str]) -> WriteOptions:
     if not path:
         raise RequestError('no path: give one to save(...), or in the option "path"')
     most = told.pop(_MOST, None)
+    keys, dynamic = _names(told.pop(_KEYS, "")), _dynamic(told.pop(_MODE, "static"))
     words = {key: _value(text) for key, text in told.items()}
-    return WriteOptions(as_s3(path), name, words, _rows(most), storage_options(storage))
+    rows, known = _rows(most), storage_options(storage)
+    return WriteOptions(as_s3(path), name, words, rows, keys, dynamic and bool(keys), known)
 
 
 def _rows(text: str | None) -> int | None:
@@ -50,6 +55,19 @@ def _rows(text: str | None) -> int | None:
     if not text.strip().isdigit():
         raise RequestError(f"option maxRecordsPerFile={text!r}: a whole number is wanted")
     return int(text) or None  # 0 is no limit, as in Spark
+
+
+def _names(text: str) -> tuple[str, ...]:
+    try:
+        return listed(text)
+    except ValueError as error:
+        raise RequestError(f"option partitionBy={text!r}: {error}") from None
+
+
+def _dynamic(text: str) -> bool:
+    if text.lower() not in ("static", "dynamic"):
+        raise RequestError(f"option partitionOverwriteMode={text!r}: static or dynamic is wanted")
+    return text.lower() == "dynamic"
 
 
 def _value(text: str) -> Any:

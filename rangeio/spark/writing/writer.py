@@ -19,6 +19,7 @@ from rangeio.spark.naming import BESIDE, nameless, noted
 from rangeio.spark.types import ROW_METADATA, arrow_schema, optional
 from rangeio.spark.writing.cutting import Cut
 from rangeio.spark.writing.options import WriteOptions
+from rangeio.spark.writing.parting import Keys, Spilled
 from rangeio.staging import Staged, Staging
 from rangeio.write import checked_format, write
 
@@ -40,7 +41,9 @@ class Writer(DataSourceArrowWriter):
 
     def __init__(self, options: WriteOptions, schema: st.StructType, *, overwrite: bool) -> None:
         self._options = options
-        self._spark_schema = schema
+        self._keys = Keys.of(options.keys, schema)
+        self._rows_schema = schema
+        self._spark_schema = self._keys.left(schema)
         self._overwrite = overwrite
         # Now, or every task would fail of it.
         self._suffix = checked_format(options.format, options.words, self._schema())
@@ -54,11 +57,12 @@ class Writer(DataSourceArrowWriter):
         attempt = secrets.token_hex(8)
         files: list[Staged] = []
         rows = 0
-        cut = Cut(_typed(iterator, schema), self._options.most_rows)
-        while cut.more():
-            one = Staged(attempt, self._name(part, len(files)))
-            rows += self._file(one, schema, cut.next())
-            files.append(one)
+        for folder, batches in self._divided(iterator):
+            cut = Cut(batches, self._options.most_rows)
+            while cut.more():
+                one = Staged(attempt, folder + self._name(part, len(files)))
+                rows += self._file(one, schema, cut.next())
+                files.append(one)
         return Done(tuple(files), rows)
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:  # type: ignore[override]
@@ -66,12 +70,14 @@ class Writer(DataSourceArrowWriter):
         files = [one for done in messages if isinstance(done, Done) for one in done.files]
         if not files:  # the schema, at least: a table of no rows can be read
             schema = self._schema()
-            files = [Staged(secrets.token_hex(8), self._name(0, 0))]
+            folder = f"{self._keys.folder()}/" if self._keys.names else ""
+            files = [Staged(secrets.token_hex(8), folder + self._name(0, 0))]
             self._file(files[0], schema, iter(()))
         notes = {"_SUCCESS": b""}
         if nameless(self._options.format):
             notes[BESIDE] = noted(self._spark_schema)
-        self._staging.publish(files, notes, replace=self._overwrite)
+        nearby = self._options.dynamic
+        self._staging.publish(files, notes, replace=self._overwrite, nearby=nearby)
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:  # type: ignore[override]
         """Remove all that was written, by those attempts too that nobody speaks of."""
@@ -80,6 +86,21 @@ class Writer(DataSourceArrowWriter):
 
     def __repr__(self) -> str:
         return f"Writer({self._options.format}, {len(self._spark_schema)} columns)"
+
+    def _divided(
+        self, batches: Iterator[pa.RecordBatch]
+    ) -> Iterator[tuple[str, Iterator[pa.RecordBatch]]]:
+        """The rows of each folder. Those of several are put by on the disk until all have come,
+        for a file is written at a time."""
+        if not self._keys.names:
+            yield "", _typed(batches, self._schema())
+            return
+        whole = optional(arrow_schema(self._rows_schema))
+        with Spilled(self._schema()) as spilled:
+            for batch in _typed(batches, whole):
+                for folder, rows in self._keys.parts(batch):
+                    spilled.add(f"{folder}/", rows)
+            yield from spilled.each()
 
     def _schema(self) -> pa.Schema:
         noted = {ROW_METADATA: self._spark_schema.json().encode()}
