@@ -3,7 +3,7 @@
 Needs ``rangeio[spark]`` where the driver and the workers run. All of it works in Spark Connect too.
 
 Options, as those of Spark's own sources: path, paths (a JSON list), pathGlobFilter,
-recursiveFileLookup, basePath, modifiedAfter and modifiedBefore (of local files), mergeSchema,
+recursiveFileLookup, basePath, modifiedAfter and modifiedBefore (as stores list it), mergeSchema,
 ignoreCorruptFiles, ignoreMissingFiles. And:
 
 - columns: those of the inferred schema: names with commas between them, or a JSON list.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
 from rangeio.errors import NotFound, StoreError
@@ -12,6 +13,8 @@ from rangeio.stores.fsspec import FsspecStore, _tag, refused
 from rangeio.stores.refusal import RefusedForGood
 from rangeio.stores.store import Listed, Page
 from rangeio.stores.url import redact
+
+_MODIFIED = ("LastModified", "last_modified", "modified", "mtime", "created")
 
 
 class FsspecLister:
@@ -64,8 +67,9 @@ class FsspecLister:
         return bool(rest)
 
     def _listed(self, info: Mapping[str, Any]) -> Listed:
-        size = info.get("size")
-        return Listed(info["name"], size if isinstance(size, int) else -1, self._tag(info["name"]))
+        size, name = info.get("size"), info["name"]
+        known = size if isinstance(size, int) else -1
+        return Listed(name, known, self._tag(name), _modified(info))
 
     def _tag(self, key: str) -> str:
         try:
@@ -93,3 +97,11 @@ class FsspecLister:
 
 def _bare(name: str) -> str:
     return name.strip("/")
+
+
+def _modified(info: Mapping[str, Any]) -> float | None:
+    """When a file was written, by the names that filesystems have for it."""
+    found = next((info[name] for name in _MODIFIED if info.get(name) is not None), None)
+    if isinstance(found, datetime):
+        return found.timestamp()
+    return float(found) if isinstance(found, (int, float)) else None

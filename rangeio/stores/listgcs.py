@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -96,4 +97,13 @@ def _document(text: bytes, shown: str) -> dict[str, Any]:
 
 def _listed(bucket: str, item: Mapping[str, Any], own: bool) -> Listed:
     tag = str(item.get("generation", "")) if own else ""
-    return Listed(f"{bucket}/{item['name']}", int(item.get("size", -1)), tag)
+    modified = _instant(item.get("updated"))
+    return Listed(f"{bucket}/{item['name']}", int(item.get("size", -1)), tag, modified)
+
+
+def _instant(text: object) -> float | None:
+    """Seconds since 1970; None where a stand-in writes something else."""
+    try:
+        return datetime.fromisoformat(text).timestamp() if isinstance(text, str) else None
+    except ValueError:
+        return None

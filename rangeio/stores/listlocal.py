@@ -58,7 +58,7 @@ def _entry(entry: os.DirEntry[str]) -> Listed | None:
     except FileNotFoundError:
         # Gone since, or a link into nothing: of that the reader is told when it is opened.
         return Listed(entry.path) if entry.is_symlink() else None
-    return Listed(entry.path, found.st_size, tag_of(found)) if _is_file(found) else None
+    return _listed(entry.path, found)
 
 
 def look(path: str) -> Listed | None:
@@ -69,7 +69,13 @@ def look(path: str) -> Listed | None:
         return None
     except OSError as error:
         raise _refused(error, path) from error
-    return Listed(path, found.st_size, tag_of(found)) if _is_file(found) else None
+    return _listed(path, found)
+
+
+def _listed(path: str, found: os.stat_result) -> Listed | None:
+    if not _is_file(found):
+        return None
+    return Listed(path, found.st_size, tag_of(found), found.st_mtime)
 
 
 def _is_file(found: os.stat_result) -> bool:

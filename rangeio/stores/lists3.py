@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
 from rangeio.errors import RangeIOError, StoreError
@@ -35,7 +37,7 @@ class S3Lister:
         told = await self._ask("list_objects_v2", asked, f"s3://{folder}")
         return Page(
             tuple(
-                Listed(f"{bucket}/{one['Key']}", one["Size"], one.get("ETag", ""))
+                _listed(f"{bucket}/{one['Key']}", one, "Size")
                 for one in told.get("Contents", ())
                 if not one["Key"].endswith("/")
             ),
@@ -55,7 +57,7 @@ class S3Lister:
             if error.status in (403, 404):
                 return None
             raise
-        return Listed(key, told["ContentLength"], told.get("ETag", ""))
+        return _listed(key, told, "ContentLength")
 
     async def _ask(self, method: str, asked: dict[str, object], url: str) -> Any:
         """The answer; credentials that are refused are looked up again once."""
@@ -83,6 +85,12 @@ class S3Lister:
 
     def __repr__(self) -> str:
         return "S3Lister()"
+
+
+def _listed(key: str, told: Mapping[str, Any], size: str) -> Listed:
+    at = told.get("LastModified")
+    modified = at.timestamp() if isinstance(at, datetime) else None
+    return Listed(key, told[size], told.get("ETag", ""), modified)
 
 
 def _shared(carried: Any) -> dict[str, object]:

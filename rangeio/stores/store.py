@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
 from rangeio.ranges import ByteRange, Suffix
@@ -110,12 +110,14 @@ class Listed:
     """One object of a listing.
 
     key: as its store names it. size: in bytes, -1 where the listing does not tell. tag: the
-    version tag that the store's replies will carry, "" where that is not certain.
+    version tag that the store's replies will carry, "" where that is not certain. modified: when
+    it was written, in seconds since 1970, None where the listing does not tell.
     """
 
     key: str
     size: int = -1
     tag: str = ""
+    modified: float | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,8 @@ import asyncio
 import itertools
 import json
 import os
+import pickle
+import time
 import uuid
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
@@ -475,3 +477,25 @@ def test_other_filesystems_tell_no_tag(session, tmp_path, parquet):
     assert found.url == f"zip://d/k=1/f.parquet::file://{tmp_path}/f.zip"
     assert (found.path, found.tag) == ("k=1/f.parquet", "")
     assert opened(session, f"zip://::file://{tmp_path}/f.zip")[0].path == "d/k=1/f.parquet"
+
+
+# ---- when files were written --------------------------------------------------------------------
+
+
+def test_times_are_told_where_the_store_tells_them(moto, session, parquet, tmp_path):
+    began = time.time() - 5
+    moto.put("few", "late.parquet", parquet)
+    (tmp_path / "a.parquet").write_bytes(parquet)
+    with fsspec.open("memory://times/a.parquet", "wb") as file:
+        file.write(parquet)
+    found = [
+        rangeio.dataset("s3://few/late*", storage_options=moto.options, session=session),
+        rangeio.dataset(str(tmp_path), session=session),
+        rangeio.dataset("memory://times/", session=session),
+    ]
+    for data in found:
+        (one,) = data.files
+        assert began < one.modified < time.time() + 5
+        assert pickle.loads(pickle.dumps(data.files)).files[0] == one
+    told = [{"name": "x", "updated": text} for text in ("2024-01-01T00:00:00.5Z", "once", 5, None)]
+    assert [_listed("b", one, True).modified for one in told] == [1704067200.5, None, None, None]

@@ -1,6 +1,7 @@
 """The data source as Spark's planner and workers use it, without either."""
 
 import pickle
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -15,6 +16,7 @@ from rangeio.spark.options import read_options
 from rangeio.spark.reading.planning import divided
 from rangeio.spark.reading.reader import Split
 from rangeio.spark.types import arrow_schema, spark_schema
+from rangeio.testing.moto import MotoServer
 
 
 def source(path, **options):
@@ -188,6 +190,17 @@ def test_files_are_chosen_by_time(tmp_path):
     after, before = "1970-01-20T00:00:00+00:00", "1970-01-30T00:00:00+00:00"
     assert read(tmp_path, modifiedAfter=after).num_rows == 50
     assert read(tmp_path, modifiedAfter=after, modifiedBefore=before).num_rows == 20
+
+
+def test_files_of_a_store_are_chosen_by_time(tmp_path):
+    with MotoServer() as server:
+        server.bucket("lake")
+        server.put("lake", "t/a.parquet", Path(put(numbers(10), tmp_path / "a")).read_bytes())
+        words = {f"storage.{name}": server.options[name] for name in ("key", "secret")}
+        words["storage.endpoint_url"] = server.options["endpoint_url"]
+        schema = StructType().add("id", "long")
+        for after, rows in (("2001-01-01T00:00:00Z", 10), ("2999-01-01T00:00:00Z", 0)):
+            assert read("s3a://lake/t", schema, modifiedAfter=after, **words).num_rows == rows
 
 
 def test_base_path_and_flat_lookup(tmp_path):

@@ -12,7 +12,7 @@ import os
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from rangeio.datasets.finding.above import Above, local_table
@@ -67,7 +67,7 @@ def manifest(
         raise RequestError("a Lance dataset's files are told by its own manifest", url=found.root)
     held = partitions([one.path for one in found.files], partitioning, types)
     files = (
-        DataFile(one.url, one.size, one.tag, partition=values)
+        DataFile(one.url, one.size, one.tag, partition=values, modified=one.modified)
         for one, values in zip(found.files, held.values, strict=True)
     )
     return Manifest(tuple(files), held.schema, found.root)
@@ -175,7 +175,8 @@ class _Discovery:
             return self._counted(Found(place.text, place.path))
         listed = await self._looked(place) if place.file else None
         if listed is not None:
-            return self._counted(Found(place.text, place.path, listed.size, listed.tag))
+            told = listed.size, listed.tag, listed.modified
+            return self._counted(Found(place.text, place.path, *told))
         if believed:
             return self._counted(Found(place.text, place.path))
         return await self._below(place)
@@ -253,7 +254,7 @@ def _rooted(
     start = common([one.path for one in found if isinstance(one, Found)])
     for one in found:
         if isinstance(one, Found):
-            yield Found(one.url, one.path[start:], one.size, one.tag)
+            yield replace(one, path=one.path[start:])
         else:
             yield from one
 

@@ -37,8 +37,9 @@ class DataFile:
 
     url: opens it; as the user wrote it, so it may be signed, and the repr shows it redacted.
     size: in bytes, -1 where it is not known. tag: the version tag, "" where it is not known.
-    rows: -1 where they are not known. partition: values in the order of the manifest's schema,
-    ABSENT where the path lacks a key that others have.
+    rows: -1 where they are not known. modified: seconds since 1970, as listed; no pickle has it.
+    partition: values in the order of the manifest's schema, ABSENT where the path lacks a key that
+    others have.
     """
 
     url: str
@@ -46,6 +47,7 @@ class DataFile:
     tag: str = ""
     rows: int = -1
     partition: Row = ()
+    modified: float | None = field(default=None, compare=False)
 
     def __repr__(self) -> str:
         more = "".join(f", {value!r}" for value in self.partition)

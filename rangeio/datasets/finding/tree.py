@@ -14,12 +14,14 @@ from rangeio.stores.store import Listed, Page
 @dataclass(frozen=True, slots=True)
 class Found:
     """A file. url: opens it, as the user wrote it, so it may hold secrets. path: below its root,
-    for partitions. size: -1, and tag: "", where they are not known."""
+    for partitions. size: -1, tag: "", and modified (seconds since 1970): None, where they are not
+    known."""
 
     url: str = field(repr=False)
     path: str
     size: int = -1
     tag: str = ""
+    modified: float | None = None
 
 
 class Tree:
@@ -100,7 +102,7 @@ class Tree:
 
     def _file(self, path: str, one: Listed) -> Found:
         url = one.key if self._place.absolute else self._place.url(path)
-        return Found(url, path, one.size, one.tag)
+        return Found(url, path, one.size, one.tag, one.modified)
 
     def _placed(self, one: Found | LanceDataset) -> Found | LanceDataset:
         """With the partitions that the glob itself names."""

@@ -148,14 +148,13 @@ def _meant(file: DataFile, options: ReadOptions) -> bool:
 
 
 def _modified(file: DataFile) -> float:
-    path = file.url.removeprefix("file://")
-    if "://" in path:
+    if file.modified is None:
         raise RequestError(
-            "modifiedAfter and modifiedBefore are for files of the local disk: listings of this "
-            "store carry no times here; choose the files by their names, with pathGlobFilter",
+            "modifiedAfter and modifiedBefore: nothing tells when this file was written; choose "
+            "the files by their names, with pathGlobFilter",
             url=shown(file.url),
         )
-    return os.stat(path).st_mtime
+    return file.modified
 
 
 def _based(files: Manifest, options: ReadOptions) -> Manifest:
