@@ -126,6 +126,10 @@ class Dataset:
         """The columns of all files, partition columns last. Opens every file once."""
         return self._seen().schema
 
+    def unified(self, *, case_sensitive: bool = True) -> Schema:
+        """The same; else names that differ in case alone from file to file are one column's."""
+        return self._seen(folded=not case_sensitive).schema
+
     @property
     def matched(self) -> tuple[tuple[str, int, str], ...]:
         """How columns were matched: of every schema among the files the url of the first that has
@@ -311,10 +315,9 @@ class Dataset:
         rows = self.files.rows
         return rows if rows >= 0 else await self._known()
 
-    def _seen(self) -> DatasetSchema:
-        """The schema of all files."""
+    def _seen(self, *, folded: bool = False) -> DatasetSchema:
         self._run(self._known())
-        return self._inventory.view(range(len(self))).schema
+        return self._inventory.view(range(len(self)), folded=folded).schema
 
     async def _prepared(self, request: Request, options: Options) -> Scan:
         sparing = await self._sparing(request)

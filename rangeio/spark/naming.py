@@ -9,6 +9,7 @@ from collections.abc import Mapping
 import pyarrow as pa
 import pyspark.sql.types as st
 
+from rangeio.datasets.finding.globs import has_magic, split
 from rangeio.errors import NotFound, RequestError
 from rangeio.fetching import fetch
 from rangeio.spark.options import ReadOptions
@@ -48,10 +49,33 @@ def declared(options: ReadOptions, urls: list[str]) -> pa.Schema | None:
     schema that cannot be read."""
     if options.file_schema is not None:
         return _arrow(_parsed(options.file_schema))
-    if len(options.paths) > 1 or not any(one.endswith(_NAMELESS) for one in urls[:1]):
+    if not any(one.endswith(_NAMELESS) for one in urls[:1]):
         return None
-    found = beside(options.paths[0], options.storage)
+    told = {_nearest(root, options) for root in dict.fromkeys(map(_root, options.paths))}
+    if len(told) > 1:
+        raise RequestError(
+            "these files have different columns, and theirs carry no names: read them apart, or "
+            "give the option fileSchema"
+        )
+    (found,) = told
     return None if found is None else _arrow(_parsed(found.decode()))
+
+
+def _root(path: str) -> str:
+    """The folder of a path that is sure to be one."""
+    found = path if not has_magic(path) else split(path)[0]
+    folder = found.rpartition("/")[0] if found.endswith(_NAMELESS) else found
+    return folder.rstrip("/")
+
+
+def _nearest(root: str, options: ReadOptions) -> bytes | None:
+    """What is said beside the files, or in a folder above of which theirs are partitions."""
+    while True:
+        found = beside(root, options.storage)
+        above, _, name = root.rpartition("/")
+        if found is not None or "=" not in name:
+            return found
+        root = above
 
 
 def beside(root: str, storage: Mapping[str, object] | None) -> bytes | None:

@@ -17,7 +17,8 @@ from rangeio.spark.filters.filtering import expression
 from rangeio.spark.filters.literals import read_conditions
 from rangeio.spark.naming import nameless, refuse_others
 from rangeio.spark.options import ReadOptions, read_options
-from rangeio.spark.reading.listing import Listing, listing
+from rangeio.spark.reading.finding import listing
+from rangeio.spark.reading.listing import Listing
 from rangeio.spark.reading.planjob import PLANNING, PlanningReader
 from rangeio.spark.reading.reader import FilteringReader, Reader
 from rangeio.spark.sessions import session_of
@@ -41,8 +42,8 @@ def inferred(given: Mapping[str, str]) -> st.StructType:
     options = read_options(given)
     files = listing(options, session_of(options))
     sample = files.sample()
-    known = sample.schema
-    words = None if options.columns is None else list(options.columns)
+    known = sample.unified(case_sensitive=False)
+    words = None if options.columns is None else [*options.columns, *files.told]
     fields = select(known, words, case_sensitive=False).fields
     told = known.metadata if files.declared is None else files.declared.metadata
     whole = pa.schema([one.arrow for one in fields], metadata=told or None)

@@ -10,7 +10,7 @@ from rangeio.errors import RequestError
 from rangeio.session import default_session
 from rangeio.spark.jobs.naming import absolute, below
 from rangeio.spark.options import ReadOptions, as_s3
-from rangeio.spark.reading.listing import listing
+from rangeio.spark.reading.finding import listing
 
 
 @dataclass(frozen=True, slots=True)

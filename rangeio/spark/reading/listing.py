@@ -1,23 +1,20 @@
-"""The files of a read: listed, chosen by name and time, with their partition values."""
+"""The files of a read, and what is done about those that cannot be read."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
 
 import pyarrow as pa
 
 from rangeio.datasets.dataset import Dataset
 from rangeio.datasets.fileplan import Way
-from rangeio.datasets.finding.manifest import DataFile, Manifest, shown
-from rangeio.datasets.finding.partitions import partitions
-from rangeio.datasets.resolving import Resolved, resolved
+from rangeio.datasets.finding.manifest import Manifest, shown
+from rangeio.datasets.resolving import Resolved
 from rangeio.declared import UNIQUE_ID
 from rangeio.errors import FormatError, NotFound, RangeIOError, RequestError, StoreError
+from rangeio.schema import Schema
 from rangeio.session import Session
-from rangeio.spark.naming import declared
 from rangeio.spark.options import ReadOptions
 
 
@@ -47,9 +44,19 @@ class Listing:
         """Their urls, versions and partition values."""
         return self.found.files
 
+    @property
+    def told(self) -> tuple[str, ...]:
+        """The column of the files' names, where one was asked for."""
+        column = self.options.file_column
+        return () if column is None else (column,)
+
     def dataset(self) -> Dataset:
         """All of them as one."""
         return Dataset(self.found, self.way, self._whole(), None, self.session)
+
+    def schema(self) -> Schema:
+        """The columns of all files; names that differ in case alone from file to file are one."""
+        return self.dataset().unified(case_sensitive=False)
 
     def _whole(self) -> pa.Schema | None:
         """What is declared of the files, and the columns that their paths tell, whose ids are none
@@ -76,9 +83,11 @@ class Listing:
         if self.options.merge and len(self.files):
             return self.readable().dataset()
         for place in range(len(self.files)):
-            found = self.only([place]).dataset()
+            only = self.only([place])
+            found = only.dataset()
             try:
                 _ = found.schema
+                only._refuse_twins()
             except (StoreError, FormatError) as error:
                 if not ignored(error, self.options):
                     raise
@@ -87,6 +96,17 @@ class Listing:
         raise RequestError(
             "no file to infer a schema from: give one, .schema(...)", url=self.files.root
         )
+
+    def _refuse_twins(self) -> None:
+        """Raise RequestError where a file has a column of the name that its own name is to have."""
+        if not self.told:
+            return
+        files = self.files
+        bare = (replace(one, partition=one.partition[:-1]) for one in files)
+        kept = Manifest(tuple(bare), files.partitions.remove(len(files.partitions) - 1), files.root)
+        own = replace(self, found=Resolved(kept, self.found.version)).dataset().schema
+        if self.told[0].casefold() in map(str.casefold, own.names):
+            raise RequestError(f"includeFilePath={self.told[0]!r}: there is a column of this name")
 
     def rows(self, sample: Dataset) -> int | None:
         """About how many there are, if all files are like the sample; None: nobody knows."""
@@ -118,75 +138,3 @@ def _raised(error: RangeIOError, options: ReadOptions) -> bool:
     if not ignored(error, options):
         raise error
     return False
-
-
-def listing(options: ReadOptions, session: Session) -> Listing:
-    """List the files. Raises NotFound where a path leads nowhere, RequestError, StoreError."""
-    way = Way(dict(options.storage) or None, None, options.format)
-    target = options.paths[0] if len(options.paths) == 1 else list(options.paths)
-    hive = None if options.flat or options.base is not None else "hive"
-    found = session.run(resolved(session, target, way, hive, None))
-    made = Listing(found, way, session, options)
-    kept = [i for i, one in enumerate(found.files) if _meant(one, options)]
-    made = made if len(kept) == len(found.files) else made.only(kept)
-    files = _based(made.files, options)
-    if options.file_column is not None:
-        files = _named(files, options.file_column)
-    told = declared(options, [one.url for one in files])
-    return replace(made, found=Resolved(files, made.found.version), declared=told)
-
-
-def _meant(file: DataFile, options: ReadOptions) -> bool:
-    name = shown(file.url).rpartition("/")[2]
-    if options.glob is not None and not fnmatchcase(name, options.glob):
-        return False
-    after, before = options.modified
-    if after is None and before is None:
-        return True
-    at = _modified(file)
-    return (after is None or at > after) and (before is None or at < before)
-
-
-def _modified(file: DataFile) -> float:
-    if file.modified is None:
-        raise RequestError(
-            "modifiedAfter and modifiedBefore: nothing tells when this file was written; choose "
-            "the files by their names, with pathGlobFilter",
-            url=shown(file.url),
-        )
-    return file.modified
-
-
-def _based(files: Manifest, options: ReadOptions) -> Manifest:
-    """With the partitions that stand between basePath and the files."""
-    if options.base is None or options.flat:
-        return files
-    base = _plain(options.base).rstrip("/") + "/"
-    paths = [_plain(one.url) for one in files]
-    outside = next((path for path in paths if not path.startswith(base)), None)
-    if outside is not None:
-        raise RequestError(f"the file does not lie in basePath={shown(base)}", url=shown(outside))
-    held = partitions([path[len(base) :] for path in paths])
-    return _with(files, held.schema, held.values)
-
-
-def _named(files: Manifest, column: str) -> Manifest:
-    """With the url of each file as one more column."""
-    schema = files.partitions.append(pa.field(column, pa.string()))
-    return _with(files, schema, ((*one.partition, _url(one.url)) for one in files))
-
-
-def _with(files: Manifest, schema: pa.Schema, values: Iterable[tuple[object, ...]]) -> Manifest:
-    placed = zip(files, values, strict=True)
-    return Manifest(tuple(replace(f, partition=v) for f, v in placed), schema, files.root)
-
-
-def _plain(url: str) -> str:
-    """A path of the disk without a scheme, absolute; other urls as they are."""
-    path = url.removeprefix("file://")
-    return url if "://" in path else os.path.abspath(path)
-
-
-def _url(url: str) -> str:
-    """As Spark writes it: redacted, with a scheme."""
-    return shown(url) if "://" in url else f"file://{url}"

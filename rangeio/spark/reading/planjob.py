@@ -22,7 +22,8 @@ from rangeio.datasets.finding.manifest import Manifest
 from rangeio.datasets.plan import DatasetPlan
 from rangeio.datasets.resolving import Resolved
 from rangeio.spark.options import ReadOptions
-from rangeio.spark.reading.listing import Listing, listing
+from rangeio.spark.reading.finding import listing
+from rangeio.spark.reading.listing import Listing
 from rangeio.spark.reading.planning import Wish, planned
 from rangeio.spark.sessions import session_of
 
@@ -51,7 +52,7 @@ class PlanningReader(DataSourceReader):
 
     def partitions(self) -> list[InputPartition]:
         """List where the driver is; no file is opened."""
-        found = listing(self._options, session_of(self._options))
+        found = listing(self._options, session_of(self._options), wish_of(self._options).schema)
         self._declared = found.declared
         count = len(found.files)
         tasks = max(min(-(-count // _EACH), _MOST), os.cpu_count() or 1)

@@ -47,7 +47,7 @@ def planned(files: Listing, wish: Wish) -> DatasetPlan | None:
         return None
     filters = _filters(wish, known, paths)
     if wish.limit is not None and filters is None:
-        return _enough(files, paths, wish.limit)
+        return _enough(files, wish.schema, wish.limit)
     return _plan(files, paths, filters)
 
 
@@ -74,7 +74,7 @@ def _known(files: Listing, schema: st.StructType) -> tuple[Schema, tuple[Path, .
     known = files.only([0]).dataset().schema
     found = matched(schema, known)
     if found.missing and len(files.files) > 1:
-        known = files.dataset().schema
+        known = files.schema()
         found = matched(schema, known)
     if found.paths:
         return known, found.paths
@@ -91,22 +91,26 @@ def _filters(wish: Wish, known: Schema, paths: tuple[Path, ...]) -> Filters | No
 
 
 def _plan(files: Listing, paths: tuple[Path, ...], filters: Filters | None) -> DatasetPlan:
-    dataset = files.dataset()
+    """Files whose names differ from the paths in case alone have the same columns, as in Spark."""
+    dataset, words = files.dataset(), list(paths)
     if filters is None:
-        return dataset.plan(list(paths))
+        return dataset.plan(words, case_sensitive=False)
     try:
-        return dataset.plan(list(paths), filters=filters)
+        return dataset.plan(words, filters=filters, case_sensitive=False)
     except RequestError:  # what a filter says fits the first file, not all of them
-        return dataset.plan(list(paths))
+        return dataset.plan(words, case_sensitive=False)
 
 
-def _enough(files: Listing, paths: tuple[Path, ...], limit: int) -> DatasetPlan:
-    """Of as many files as have so many rows; no others are opened."""
+def _enough(files: Listing, schema: st.StructType, limit: int) -> DatasetPlan | None:
+    """Of as many files as have so many rows; no others are opened, so it is they that tell what
+    columns there are."""
     some, every = 1, len(files.files)
     while True:
-        plan = _plan(files.only(range(min(some, every))), paths, None)
-        if plan.num_rows >= limit or some >= every:
-            return _cut(plan, limit)
+        part = files.only(range(min(some, every)))
+        _, paths = _known(part, schema)
+        plan = _plan(part, paths, None) if paths else None
+        if some >= every or (plan is not None and plan.num_rows >= limit):
+            return plan and _cut(plan, limit)
         some *= 4
 
 

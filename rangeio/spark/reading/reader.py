@@ -12,7 +12,7 @@ from rangeio.datasets.plan import DatasetPlan
 from rangeio.predicate import Filters
 from rangeio.spark.options import ReadOptions
 from rangeio.spark.reading.carrying import batches
-from rangeio.spark.reading.listing import listing
+from rangeio.spark.reading.finding import listing
 from rangeio.spark.reading.planjob import plans_of, shares
 from rangeio.spark.reading.planning import Wish, divided, planned, tasks
 from rangeio.spark.sessions import session_of
@@ -48,7 +48,7 @@ class Reader(DataSourceReader):
             plans = plans_of(options.plans)
             count = tasks(sum(one.bytes for one in plans), options.split_bytes)
             return [Split(one) for one in shares(plans, count)]
-        files = listing(options, session_of(options))
+        files = listing(options, session_of(options), self._schema)
         wish = Wish(self._schema, self._filters, options.pushed, options.limit)
         plan = planned(files, wish)
         if plan is None or not plan.parts:
