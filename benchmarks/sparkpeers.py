@@ -140,6 +140,17 @@ def by_columns(options: dict[str, object]) -> Query:
     return query
 
 
+def by_schema(options: dict[str, str]) -> Query:
+    """rangeio, told the columns."""
+    return lambda spark, paths, asked: (
+        spark.read.format("rangeio").schema(_ddl(asked)).options(**options).load(list(paths))
+    )
+
+
+def _ddl(asked: Sequence[str]) -> str:
+    return ", ".join(f"`{name}` double" for name in asked)
+
+
 def parquet(spark: Any, paths: Sequence[str], asked: Sequence[str]) -> Any:
     """Spark's own reader, its schema inferred."""
     return spark.read.parquet(*paths)
@@ -147,5 +158,4 @@ def parquet(spark: Any, paths: Sequence[str], asked: Sequence[str]) -> Any:
 
 def parquet_given(spark: Any, paths: Sequence[str], asked: Sequence[str]) -> Any:
     """Spark's own reader, told the columns."""
-    schema = ", ".join(f"`{name}` double" for name in asked)
-    return spark.read.schema(schema).parquet(*paths)
+    return spark.read.schema(_ddl(asked)).parquet(*paths)

@@ -22,6 +22,7 @@ DELAY_S = 0.02
 PARQUET = "spark.read.parquet"
 GIVEN = "spark.read.parquet, schema given"
 SELECT = "rangeio, load + select"
+TOLD = "rangeio, schema given"
 
 
 class Spark:
@@ -47,7 +48,7 @@ class Spark:
         with peers.session() as spark:
             for groups, factor in ((10, 4.0), (1, 1.0)):
                 files = _files(ground, groups)
-                queries = (peers.by_columns({}), peers.by_select({}))
+                queries = (peers.by_columns({}), peers.by_select({}), peers.by_schema({}))
                 known = peers.links(files)()
                 yield _case(
                     spark, f"file://, {groups} row groups, new", peers.links(files), queries, factor
@@ -67,7 +68,7 @@ class Spark:
         ):
             keys = {"key": "key", "secret": "secret", "endpoint_url": server.url}
             texts = {f"storage.{name}": word for name, word in keys.items()}
-            queries = (peers.by_columns(dict(keys)), peers.by_select(texts))
+            queries = peers.by_columns(dict(keys)), peers.by_select(texts), peers.by_schema(texts)
             for groups in (10, 1):
                 (folder,) = {one.parent for one in _files(ground, groups)}
                 paths = [f"s3a://{folder.relative_to(cache()).as_posix()}"]
@@ -84,7 +85,7 @@ def _case(
     factor: float,
 ) -> Case:
     asked = [even_names(COLUMNS)[COLUMNS // 3], even_names(COLUMNS)[2 * COLUMNS // 3]]
-    queries = dict(zip((OURS, SELECT), ours, strict=True))
+    queries = dict(zip((OURS, SELECT, TOLD), ours, strict=True))
     queries |= {PARQUET: peers.parquet, GIVEN: peers.parquet_given}
     return Case(
         name,
