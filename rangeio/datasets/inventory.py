@@ -18,6 +18,7 @@ from rangeio.datasets.evolving.target import identified, target_schema
 from rangeio.datasets.fileplan import FilePlan, Way, planned
 from rangeio.datasets.finding.lancedataset import relabelled
 from rangeio.datasets.finding.manifest import DataFile, Manifest, shown
+from rangeio.datasets.remembering import Known, Versions, remembered
 from rangeio.datasets.resolving import Resolved
 from rangeio.datasets.said import Said
 from rangeio.datasets.view import Of, View
@@ -35,10 +36,8 @@ from rangeio.transport.trace import Trace
 OPENING = 32
 """Files whose metadata is in memory at once: what is kept of each is small."""
 
-_SMALL = 1 << 20  # bytes of a file's rows that are kept decoded: making them anew costs as much
 _VIEWS = 16  # schemas of some of the files that are kept
 _NONE: frozenset[str] = frozenset()
-_TABLE = 4 << 10  # bytes that a table takes besides its data, roughly
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,14 +90,17 @@ class Inventory:
         self.pins: dict[int, DataFile] = {}  # the files as they were seen first
         self._learnt = 0, self.manifest
         self._lacking: dict[int, frozenset[str]] = {}  # partition columns that a path lacks
-        self._generations: list[_Known] = []
+        self._generations: list[Known] = []
         self._numbers: dict[Hashable, int] = {}
         self._views: dict[Hashable, View] = {}
         self._largest = 0  # bytes of metadata of one file
         self._locks: dict[Hashable, asyncio.Lock] = {}
         self._spares: bool | None = None  # unknown, until a file was opened
         self.opened: dict[int, Handle] = {}  # for who asks for it next
-        self._me = object()
+        self._versions = Versions(session, way, (said.given, self._salt()))
+
+    def _salt(self) -> Hashable:
+        """What of a file's schema is looked at, where that is not all of it."""
 
     # ---- what is known ----
 
@@ -191,6 +193,8 @@ class Inventory:
     async def spares(self, words: Sought) -> bool:
         """Whether the first file is one of whose schema less than all is read for these words."""
         async with self._locks.setdefault((os.getpid(), -1), asyncio.Lock()):
+            if self._spares is None and await self._recalled(0):
+                self._spares = not self._generations[self.facts[0].generation].named
             if self._spares is None:
                 handle = await self.open(0)
                 self._spares = handle.format.sought(handle.table, words) is not None
@@ -230,12 +234,14 @@ class Inventory:
         return self.facts[index]
 
     async def _first(self, index: int) -> Handle | None:
-        """Learn the facts of a file, once however many ask at once; None: another was first."""
+        """Learn the facts of a file, once however many ask at once; None: it was not opened."""
         key = os.getpid(), index  # a lock that a forked child inherits may be held for ever
         async with self._locks.setdefault(key, asyncio.Lock()):
             if index in self.facts:
                 return None
             try:
+                if await self._recalled(index):
+                    return None
                 handle = await self.open(index)
                 await self._looked(handle, index)
             finally:
@@ -263,7 +269,7 @@ class Inventory:
     def planned(self, index: int, order: Order) -> FilePlan | None:
         """What is planned of a file, where that is still known."""
         columns: Any = self.session.live.engine.columns
-        found: FilePlan | None = columns.held((self._me, index, order.key()))
+        found: FilePlan | None = columns.held(self._plan_key(index, order))
         return found
 
     # ---- what was decoded ----
@@ -273,22 +279,14 @@ class Inventory:
     ) -> tuple[pa.Table, Rows] | None:
         """What a plan of these words gave, and of which rows, where it was small and was read of
         late. lasting: dropped, and None, where the next read may evict it."""
-        key, shared = (self._me, index, order.key()), self.session.live.engine.shared
-        if lasting:
-            shared.forgo(key)
-        found = shared.held(key)
-        return None if found is None else found[0]
+        return self._versions.decoded(index, order.key(), lasting=lasting)
 
     def keep(self, index: int, order: Order, table: pa.Table, rows: Rows) -> None:
         """Keep these rows of a file, as they were decoded, for the next read of the same."""
-        weight = table.get_total_buffer_size() + _TABLE
-        if weight <= _SMALL:
-            self.session.live.engine.shared.keep(
-                (self._me, index, order.key()), ((table, rows), weight)
-            )
+        self._versions.keep(index, order.key(), table, rows)
 
     async def _kept(self, index: int, order: Order, handle: Handle | None) -> FilePlan:
-        key = (self._me, index, order.key())
+        key = self._plan_key(index, order)
 
         async def load(keys: tuple[Hashable, ...]) -> Mapping[Hashable, FilePlan]:
             opened = handle or await self.open(index)
@@ -301,18 +299,44 @@ class Inventory:
         found: FilePlan = (await columns.get([key], load))[key]
         return found
 
+    def _plan_key(self, index: int, order: Order) -> Hashable:
+        # A plan opens its url, which may be signed for a time.
+        return self._versions.key(index, (self.manifest[index].url, order.key()))
+
     async def _looked(self, handle: Handle, index: int) -> None:
         """Note the facts of a file that was opened."""
         rows = await handle.num_rows()  # first: it verifies a schema that was only assumed
+        before = len(self._generations)
         number = await self._generation(handle, index)
-        self._largest = max(self._largest, handle.table.metadata_size)
+        size, tag = handle.of.size, handle.of.source.pin or ""
+        self._note(index, Facts(size, tag, rows, number), handle.table.metadata_size)
+        self._learn(handle)
+        self._versions.opened(index, handle)
+        if self._version is None:  # or the ids are the manifest's
+            known, new = self._generations[number], len(self._generations) > before
+            memory = remembered(rows, handle.table.metadata_size, known, new=new)
+            self._versions.remember(index, memory)
+
+    async def _recalled(self, index: int) -> bool:
+        """Note the facts of a listed version that another dataset has opened."""
+        file = self.pins.get(index) or self.manifest[index]
+        found = None if self._version is not None else await self._versions.recall(index, file)
+        if found is None:
+            return False
+        number = self._numbers.setdefault(found.known.key, len(self._generations))
+        if number == len(self._generations):
+            self._generations.append(found.known)
+        self._note(index, Facts(file.size, file.tag, found.rows, number), found.metadata)
+        return True
+
+    def _note(self, index: int, facts: Facts, metadata: int) -> None:
+        self._largest = max(self._largest, metadata)
         if absent := self.manifest.absent(index):
             self._lacking[index] = absent
-        self.facts[index] = Facts(handle.of.size, handle.of.source.pin or "", rows, number)
+        self.facts[index] = facts
         self.pins[index] = replace(
-            self.manifest[index], size=handle.of.size, tag=handle.of.source.pin or "", rows=rows
+            self.manifest[index], size=facts.size, tag=facts.tag, rows=facts.rows
         )
-        self._learn(handle)
 
     async def _generation(self, handle: Handle, index: int) -> int:
         key = self._key(handle, index)
@@ -326,7 +350,7 @@ class Inventory:
         """Of a generation; a new one has this schema. named: by the file."""
         if key not in self._numbers:
             assert schema is not None
-            known = _Known(self._labelled(schema, index), named)
+            known = Known(self._labelled(schema, index), named, key)
             self._numbers[key] = len(self._generations)
             self._generations.append(known)
         return self._numbers[key]
@@ -348,14 +372,6 @@ class Inventory:
     def _learn(self, handle: Handle) -> None:
         hint = handle.format.learn(handle.table)
         self.session.live.learn(handle.of.source, handle.format.name, hint)
-
-
-@dataclass(frozen=True, slots=True)
-class _Known:
-    """A schema that files have. named: its names are the files' own."""
-
-    schema: Schema
-    named: bool
 
 
 def told(columns: Iterable[Column]) -> Hashable:

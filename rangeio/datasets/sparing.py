@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 
 from rangeio.datasets.inventory import Inventory, told
 from rangeio.engine.handle import Handle
@@ -18,9 +18,12 @@ class SparingInventory(Inventory):
     """
 
     def __init__(self, whole: Inventory, words: Sought) -> None:
+        self._words = words
         super().__init__(whole.session, whole.found, whole.way, whole.said)
         self.trace, self.opened, self.pins = whole.trace, whole.opened, whole.pins
-        self._words = words
+
+    def _salt(self) -> Hashable:
+        return repr(self._words)
 
     async def _generation(self, handle: Handle, index: int) -> int:
         schema = await handle.sought(self._words)

@@ -194,7 +194,7 @@ async def opened(
     """
     profile = of.source.profile
     tail = Suffix(taught[1].tail if taught is not None else profile.tail)
-    end = await _held_end(engine, of, version, profile.tail)
+    end = await _held_end(engine, of, version, min(tail.size, profile.tail))
     if end is None:
         received = await engine.transport.get(
             of.source, tail, why="tail", hop=of.hop().number, trace=of.trace, deadline=of.deadline
