@@ -3,10 +3,11 @@
 Needs ``rangeio[spark]`` where the driver and the workers run. All of it works in Spark Connect too.
 
 Options, as those of Spark's own sources: path, paths (a JSON list), pathGlobFilter,
-recursiveFileLookup, basePath, modifiedAfter and modifiedBefore (as stores list it), mergeSchema,
-ignoreCorruptFiles, ignoreMissingFiles. And:
+recursiveFileLookup, basePath, modifiedAfter and modifiedBefore (as stores list it), timeZone (of
+such times that name none), mergeSchema, ignoreCorruptFiles, ignoreMissingFiles. And:
 
-- columns: those of the inferred schema: names with commas between them, or a JSON list.
+- columns: those of the inferred schema: names with commas between them, or a JSON list, in which a
+  list is a path.
 - includeFilePath: the name of a column that holds each row's file.
 - format: of all files, where it is not to be sniffed.
 - storage.*: fsspec's options, ``storage.key``; JSON where they are not text. Names are lower-cased
@@ -30,17 +31,20 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import os
+    from pathlib import Path
+
     from pyspark.sql import DataFrame, SparkSession
 
     from rangeio.spark.enabling import Pruning
 
-__all__ = ["convert", "enable", "read", "verify"]
+__all__ = ["convert", "enable", "jar_path", "read", "verify"]
 
 
 def read(
     spark: SparkSession,
-    url: str | Sequence[str],
-    columns: str | Sequence[str] | None = None,
+    url: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    columns: str | Sequence[str | tuple[str, ...]] | None = None,
     filters: Any = None,
     *,
     storage_options: Mapping[str, object] | None = None,
@@ -50,9 +54,11 @@ def read(
 
     Args:
         url: a path or url of a file, a directory or a glob, or a list of them.
-        columns: names, dotted paths or globs; None is all of them.
-        filters: the lists of pyarrow and pandas, ``[("a", ">", 5)]``. They skip what cannot match,
-            and Spark applies them as its own ``where``.
+        columns: names, dotted paths, globs, or tuples of names, which are paths; None: all.
+        filters: the lists of pyarrow and pandas, ``[("a", ">", 5)]``; a column is a name, else a
+            dotted path, or a tuple. They skip what cannot match, and Spark applies them as its own
+            ``where``. A time without a zone is a local time to a column of such, else one of the
+            session's zone.
         storage_options: fsspec's.
         options: any of the data source's, ``mergeSchema=True``.
 
@@ -74,6 +80,13 @@ def enable(spark: SparkSession) -> Pruning:
     from rangeio.spark.enabling import enabled
 
     return enabled(spark)
+
+
+def jar_path() -> Path:
+    """The jar, for ``--jars`` and ``spark.jars``. Raises RequestError where there is none."""
+    from rangeio.spark.jar import jar_path
+
+    return jar_path()
 
 
 def convert(
@@ -110,12 +123,12 @@ def convert(
     """
     from rangeio.spark.jobs.converting import Job, converted
     from rangeio.spark.jobs.naming import absolute
-    from rangeio.spark.options import as_s3
+    from rangeio.spark.options import as_url
 
     reads = {"columns": columns, "filters": filters}
     chosen = {name: value for name, value in reads.items() if value is not None}
-    to = absolute(as_s3(dst))
-    job = Job(to, format, chosen, options, overwrite, source_options, storage_options)
+    to = absolute(as_url(dst))
+    job = Job(to, format.lower(), chosen, options, overwrite, source_options, storage_options)
     return converted(spark, src, job)
 
 

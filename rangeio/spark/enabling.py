@@ -50,6 +50,14 @@ def hide_options(spark: SparkSession) -> None:
         return
 
 
+def setting_of(spark: SparkSession, name: str) -> str | None:
+    """What the session says; None where it says nothing, or lets nobody look."""
+    try:
+        return spark.conf.get(name, None)
+    except Exception:
+        return None
+
+
 def enabled(spark: SparkSession) -> Pruning:
     """Load the Java half into a session, where there is one and the session takes it."""
     hide_options(spark)

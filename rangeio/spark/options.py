@@ -7,13 +7,15 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import Any
 
 from rangeio.errors import RequestError
 from rangeio.spark.storage import STORAGE, storage_options
+from rangeio.spark.times import seconds
 
 _S3 = re.compile(r"\As3[an]://", re.IGNORECASE)
+_FILE = re.compile(r"\Afile:(?://(?:localhost)?/|/(?!/))", re.IGNORECASE)
+_OF_TABLES = {"location", "provider"}
 PUSHED = "__pushed_"
 """What begins so was put there by the Java half, which prunes columns too."""
 
@@ -22,7 +24,8 @@ PUSHED = "__pushed_"
 class ReadOptions:
     """What to read and how. storage: of fsspec, credentials among them: never shown.
 
-    columns: those of an inferred schema; None: all. modified: seconds since 1970, after and before.
+    columns: those of an inferred schema, names and paths; None: all. modified: seconds since 1970,
+    after and before.
     split_bytes: of the asked columns in one partition, at most about. filters, pushed: texts, told
     apart by who wrote them. stage, wish, plans: of a read that a job of its own plans, see
     :mod:`rangeio.spark.reading.planjob`. statistics, rows, many_files: for the Java half.
@@ -30,7 +33,7 @@ class ReadOptions:
     """
 
     paths: tuple[str, ...]
-    columns: tuple[str, ...] | None = None
+    columns: tuple[str | tuple[str, ...], ...] | None = None
     glob: str | None = None
     flat: bool = False
     modified: tuple[float | None, float | None] = (None, None)
@@ -64,7 +67,7 @@ def read_options(given: Mapping[str, str]) -> ReadOptions:
     been meant, or that makes no sense, or where there is no path."""
     found: dict[str, Any] = {}
     storage: dict[str, str] = {}
-    for key, text in given.items():
+    for key, text in _meant(given).items():
         name = key.lower()
         if name.startswith(STORAGE):
             storage[name.removeprefix(STORAGE)] = text
@@ -75,17 +78,25 @@ def read_options(given: Mapping[str, str]) -> ReadOptions:
             raise _unknown(key)
     paths = found.pop("one", ()) + found.pop("many", ())
     if not paths:
-        raise RequestError('no path: give one to load(...), or in the option "path"')
-    modified = found.pop("after", None), found.pop("before", None)
+        raise RequestError(
+            'no path: give one to load(...), or in the option "path"; of a table of the catalog '
+            "Spark tells it only where the jar is, see rangeio.spark.enable"
+        )
+    zone = found.pop("zone", None)
+    modified = (_instant("after", found, zone), _instant("before", found, zone))
     by_jar = any(key.lower().startswith(PUSHED) for key in given)
     return ReadOptions(
         paths, **found, modified=modified, by_jar=by_jar, storage=storage_options(storage)
     )
 
 
-def as_s3(url: str) -> str:
-    """Hadoop's names for S3 are those of one store: ``s3a://`` and ``s3n://`` become ``s3://``."""
-    return _S3.sub("s3://", url)
+def as_url(text: str) -> str:
+    """Hadoop's names for stores are ours: ``s3a://`` and ``s3n://`` become ``s3://``, and
+    ``file:/x``, as Hadoop writes it, ``file:///x``."""
+    return _FILE.sub("file:///", _S3.sub("s3://", text))
+
+
+as_s3 = as_url
 
 
 def listed(text: str) -> tuple[str, ...]:
@@ -98,6 +109,20 @@ def listed(text: str) -> tuple[str, ...]:
     return tuple(found)
 
 
+def _meant(given: Mapping[str, str]) -> Mapping[str, str]:
+    """Of a table of the catalog Spark tells all properties: those that are no options, for nobody
+    said so in OPTIONS, are not for us."""
+    names = {key.lower() for key in given}
+    if not names >= _OF_TABLES:
+        return given
+
+    def ours(name: str) -> bool:
+        known = name in _READ or name.startswith((STORAGE, PUSHED))
+        return known or f"option.{name}" in names
+
+    return {key: text for key, text in given.items() if ours(key.lower())}
+
+
 def _told(name: str, text: str, read: Callable[[str], Any]) -> Any:
     try:
         return read(text)
@@ -107,17 +132,17 @@ def _told(name: str, text: str, read: Callable[[str], Any]) -> Any:
 
 def _unknown(key: str) -> RequestError:
     near = difflib.get_close_matches(key.lower(), [*_READ, STORAGE], n=1, cutoff=0.6)
-    hint = f"; did you mean {_SPELLED[near[0]]}?" if near else ""
+    hint = f"; did you mean {_SPELLED[near[0]]}?" if near else "."
     every = ", ".join(sorted(_SPELLED[name] for name in _READ if name in _PUBLIC))
     return RequestError(f"unknown option {key!r}{hint} There are: {every}, storage.*")
 
 
 def _path(text: str) -> tuple[str, ...]:
-    return (as_s3(text),)
+    return (as_url(text),)
 
 
 def _paths(text: str) -> tuple[str, ...]:
-    return tuple(map(as_s3, listed(text)))
+    return tuple(map(as_url, listed(text)))
 
 
 def _flag(text: str) -> bool:
@@ -136,27 +161,43 @@ def _count(text: str) -> int:
     return int(text)
 
 
-def _instant(text: str) -> float:
-    """Of a time without a zone: this machine's, as Spark's own sources take the session's."""
-    found = datetime.fromisoformat(text)
-    local = found.astimezone() if found.tzinfo is None else found
-    return local.astimezone(UTC).timestamp()
+def _instant(place: str, found: dict[str, Any], zone: str | None) -> float | None:
+    """Taken out of what was found: it wants the zone, which may come behind it."""
+    text = found.pop(place, None)
+    name = f"modified{place}"
+    return None if text is None else _told(name, text, lambda one: seconds(one, zone))
+
+
+def _columns(text: str) -> tuple[str | tuple[str, ...], ...]:
+    """As :func:`listed`; in a JSON list, a list is a path."""
+    if not text.lstrip().startswith("["):
+        return listed(text)
+    return tuple(map(_column, json.loads(text)))
+
+
+def _column(word: object) -> str | tuple[str, ...]:
+    if isinstance(word, list) and word and all(isinstance(name, str) for name in word):
+        return tuple(word)
+    if not isinstance(word, str):
+        raise ValueError("a list of texts is wanted, or of paths, which are lists of texts")
+    return word
 
 
 _OPTIONS: Iterable[tuple[str, str, Callable[[str], Any]]] = (
     ("path", "one", _path),
     ("paths", "many", _paths),
-    ("columns", "columns", listed),
+    ("columns", "columns", _columns),
     ("pathGlobFilter", "glob", str),
     ("recursiveFileLookup", "flat", _flag),
-    ("modifiedAfter", "after", _instant),
-    ("modifiedBefore", "before", _instant),
-    ("basePath", "base", as_s3),
+    ("modifiedAfter", "after", str),
+    ("modifiedBefore", "before", str),
+    ("timeZone", "zone", str),
+    ("basePath", "base", as_url),
     ("mergeSchema", "merge", _flag),
     ("ignoreCorruptFiles", "ignore_corrupt", _flag),
     ("ignoreMissingFiles", "ignore_missing", _flag),
     ("includeFilePath", "file_column", str),
-    ("format", "format", str),
+    ("format", "format", str.lower),
     ("fileSchema", "file_schema", str),
     ("cacheDir", "cache_dir", str),
     ("cacheBytes", "cache_bytes", _whole),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from datetime import date, datetime
 from operator import eq, ge, gt, le, lt, ne
 from typing import Any
 
@@ -14,6 +15,7 @@ from rangeio.errors import RequestError
 from rangeio.predicate import Filters, parse
 from rangeio.schema import Schema
 from rangeio.select import one_of
+from rangeio.spark.filters.paths import path_of
 from rangeio.spark.types import spark_type
 
 Condition = tuple[Any, ...]
@@ -51,7 +53,7 @@ def _said(condition: Condition, schema: st.StructType) -> pc.Expression:
     """The condition; true where Arrow has no word for it, for then it skips nothing."""
     try:
         return _one(condition, schema)
-    except (pa.ArrowException, TypeError, ValueError, KeyError):
+    except (pa.ArrowException, RequestError, TypeError, ValueError, KeyError):
         return pc.scalar(True)
 
 
@@ -64,21 +66,37 @@ def _joined(parts: Iterable[pc.Expression], every: bool) -> pc.Expression:
 
 def _one(condition: Condition, schema: st.StructType) -> pc.Expression:
     word, operator, *values = condition
-    path = (word,) if isinstance(word, str) else tuple(word)
+    path = path_of(word, schema)
     column = pc.field(*path)
     if operator == "is null":
         return column.is_null()
     if operator == "is not null":
         return ~column.is_null()
     (value,) = values
-    if operator in ("in", "not in"):
+    kind = _at(schema, path)
+    if not all(_certain(one, kind) for one in (value if operator in LISTED else values)):
+        return pc.scalar(True)
+    if operator in LISTED:
         return _within(column, value, operator == "in")
     if _is_nan(value):
         return pc.scalar(True)
-    number = isinstance(_at(schema, path), st.FloatType | st.DoubleType)
+    number = isinstance(kind, st.FloatType | st.DoubleType)
     if operator in (">", ">=") and number:  # NaN is not less, so it matches
         return ~(column <= value) if operator == ">" else ~(column < value)
     return COMPARED[operator](column, value)
+
+
+def _certain(value: object, kind: st.DataType | None) -> bool:
+    """Whether it needs no zone to say what a day or a time is in a column of this type: Spark's
+    session has one, and files are read where nobody knows it."""
+    if value is None:
+        return True
+    if isinstance(kind, st.TimestampType | st.TimestampNTZType):
+        local = isinstance(kind, st.TimestampNTZType)
+        return isinstance(value, datetime) and (value.tzinfo is None) is local
+    if isinstance(kind, st.DateType):
+        return isinstance(value, date) and not isinstance(value, datetime)
+    return not isinstance(value, date)  # which a datetime is too
 
 
 def _within(column: pc.Expression, values: Iterable[object], inside: bool) -> pc.Expression:
@@ -101,6 +119,13 @@ COMPARED: dict[str, Any] = {
     ">=": ge,
 }
 """Of columns, pyarrow's and Spark's alike."""
+
+
+LISTED = ("in", "not in")
+"""Operators that take a list of values."""
+
+NULL = ("is null", "is not null")
+"""Operators that take none."""
 
 
 def _is_nan(value: object) -> bool:

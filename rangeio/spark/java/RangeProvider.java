@@ -39,10 +39,11 @@ public final class RangeProvider implements TableProvider, DataSourceRegister {
     return python;
   }
 
-  /** The options as Python is to see them: some more, and without that which is for the jar. */
+  /** The options as Python is to see them: some more, and without those that are for the jar. */
   static CaseInsensitiveStringMap with(CaseInsensitiveStringMap options, Map<String, String> more) {
     Map<String, String> all = new HashMap<>(options.asCaseSensitiveMap());
     all.keySet().removeIf(RangeScan.ESTIMATED::equalsIgnoreCase);
+    all.putAll(SessionOptions.beside(options));
     all.putAll(more);
     return new CaseInsensitiveStringMap(all);
   }
@@ -97,9 +98,14 @@ public final class RangeProvider implements TableProvider, DataSourceRegister {
     return new StructType(fields);
   }
 
+  /**
+   * Of a schema of which anything may be null, as of Spark's own sources of files: what a user, or
+   * a table of the catalog, says of that is no promise that files keep.
+   */
   @Override
   public Table getTable(StructType schema, Transform[] partitions, Map<String, String> options) {
     Redaction.extend();
-    return new RangeTable(python().getTable(schema, partitions, options), rows, files);
+    Table table = python().getTable(schema.asNullable(), partitions, options);
+    return new RangeTable(table, options, rows, files);
   }
 }

@@ -19,12 +19,14 @@ final class RangeTable implements SupportsRead, SupportsWrite {
   private static volatile boolean told = false;
 
   private final Table python;
+  private final Map<String, String> options;
   private final long rows;
   private final long files;
 
-  /** rows: of all files; both below 0 where unknown. */
-  RangeTable(Table python, long rows, long files) {
+  /** options: of all uses. rows: of all files; both below 0 where unknown. */
+  RangeTable(Table python, Map<String, String> options, long rows, long files) {
     this.python = python;
+    this.options = options;
     this.rows = rows;
     this.files = files;
   }
@@ -63,12 +65,13 @@ final class RangeTable implements SupportsRead, SupportsWrite {
 
   /** A builder that prunes; Spark's own, which does not, where its inner classes have changed. */
   @Override
-  public ScanBuilder newScanBuilder(CaseInsensitiveStringMap options) {
+  public ScanBuilder newScanBuilder(CaseInsensitiveStringMap use) {
+    CaseInsensitiveStringMap all = SessionOptions.of(options, use);
     try {
-      return new RangeScanBuilder(schema(), options, rows, files);
+      return new RangeScanBuilder(schema(), all, rows, files);
     } catch (LinkageError error) {
       tell(error);
-      return ((SupportsRead) python).newScanBuilder(options);
+      return ((SupportsRead) python).newScanBuilder(all);
     }
   }
 

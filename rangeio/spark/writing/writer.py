@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import secrets
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +23,9 @@ from rangeio.spark.writing.options import WriteOptions
 from rangeio.spark.writing.parting import Keys, Spilled
 from rangeio.staging import Staged, Staging
 from rangeio.write import checked_format, write
+
+
+_LATE = (0, 0.3, 0.7, 1)  # seconds after which a job that failed is looked after again
 
 
 @dataclass
@@ -80,9 +84,12 @@ class Writer(DataSourceArrowWriter):
         self._staging.publish(files, notes, replace=self._overwrite, nearby=nearby)
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:  # type: ignore[override]
-        """Remove all that was written, by those attempts too that nobody speaks of."""
+        """Remove all that was written, by those attempts too that nobody speaks of: when one task
+        has failed, Spark does not wait for the others, whose workers it ends a moment later."""
         with contextlib.suppress(RangeIOError):  # the reason for it is what is to be told
-            self._staging.drop()
+            for seconds in _LATE:
+                time.sleep(seconds)
+                self._staging.drop()
 
     def __repr__(self) -> str:
         return f"Writer({self._options.format}, {len(self._spark_schema)} columns)"
