@@ -24,7 +24,6 @@ from rangeio.spark.writing.parting import Keys, Spilled
 from rangeio.staging import Staged, Staging
 from rangeio.write import checked_format, write
 
-
 _LATE = (0, 0.3, 0.7, 1)  # seconds after which a job that failed is looked after again
 
 
