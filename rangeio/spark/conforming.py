@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -90,15 +91,26 @@ def _struct(array: pa.Array, kind: pa.DataType) -> pa.Array:
 def _list(array: pa.Array, kind: pa.DataType) -> pa.Array:
     if not pa.types.is_list(array.type):
         array = array.cast(pa.list_(array.type.value_field))
+    array = _settled(array)
     offsets, items = _parts(array, array.values)
     return pa.ListArray.from_arrays(offsets, _as(items, kind.value_type), type=kind)
 
 
 def _map(array: pa.Array, kind: pa.DataType) -> pa.Array:
+    array = _settled(array)
     offsets, keys = _parts(array, array.keys)
     _, values = _parts(array, array.items)
     found = _as(keys, kind.key_type), _as(values, kind.item_type)
     return pa.MapArray.from_arrays(offsets, *found, type=kind)
+
+
+def _settled(array: pa.Array) -> pa.Array:
+    """Lists of which null ones hold nothing: what they hold would be added to those before them,
+    for offsets tell the nulls."""
+    if not array.null_count:
+        return array
+    held = np.diff(array.offsets.to_numpy())[array.is_null().to_numpy(zero_copy_only=False)]
+    return array.take(pa.array(np.arange(len(array)))) if held.any() else array
 
 
 def _parts(array: pa.Array, items: pa.Array) -> tuple[pa.Array, pa.Array]:

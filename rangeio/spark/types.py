@@ -11,9 +11,16 @@ import pyspark.sql.types as st
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from rangeio.errors import RequestError
+from rangeio.spark.widening import misfit
 
 ROW_METADATA = b"org.apache.spark.sql.parquet.row.metadata"
 """Where Spark notes its own schema in a Parquet file."""
+
+OURS = "rangeio."
+"""What begins so in the metadata of a column is said to the Java half, of one read alone."""
+
+_SPARKS = "__CHAR_VARCHAR_TYPE_STRING"
+"""What a table's column is padded or checked to; Spark's own sources read such files as text."""
 
 _DIGITS = 38
 _SIMPLE: dict[pa.DataType, st.DataType] = {
@@ -44,15 +51,19 @@ _SIMPLE: dict[pa.DataType, st.DataType] = {
 def spark_schema(arrow: pa.Schema, without: Collection[str] = ()) -> st.StructType:
     """Spark's schema for these columns; all may be null, as of any files in Spark.
 
-    Where Spark wrote the files, the types that it noted count, except of the columns ``without``:
-    it keeps intervals as numbers. Raises RequestError, with the column, for a type it has not.
+    Where Spark wrote the files, what it noted counts: comments and other metadata, and the types
+    that hold what is there, for it keeps intervals as numbers. Of the columns ``without``, of which
+    a part is read, no type is noted. Raises RequestError, with the column, for a type that Spark
+    has not, and for variants that are shredded.
     """
-    found = _noted(arrow.metadata or {})
-    noted = {name: kind for name, kind in found if name not in without}
+    noted = {one.name: one for one in _noted(arrow.metadata or {})}
     fields = []
     for field in arrow:
-        kind = spark_type(field.type, field.name)
-        fields.append(st.StructField(field.name, nullable(noted.get(field.name, kind))))
+        one = noted.get(field.name)
+        kind = None if one is None or field.name in without else _told(one, field)
+        kind = spark_type(field.type, field.name) if kind is None else kind
+        told = None if one is None else one.metadata
+        fields.append(_optioned(st.StructField(field.name, kind, True, told)))
     made = st.StructType(fields)
     arrow_schema(made)
     return made
@@ -107,12 +118,29 @@ def _inner(kind: pa.DataType) -> pa.DataType:
 def nullable(kind: st.DataType) -> st.DataType:
     """The type, of which everything may be null."""
     if isinstance(kind, st.StructType):
-        return st.StructType([st.StructField(f.name, nullable(f.dataType)) for f in kind])
+        return st.StructType([_optioned(one) for one in kind])
     if isinstance(kind, st.ArrayType):
         return st.ArrayType(nullable(kind.elementType))
     if isinstance(kind, st.MapType):
         return st.MapType(nullable(kind.keyType), nullable(kind.valueType))
     return kind
+
+
+def _optioned(field: st.StructField) -> st.StructField:
+    """The field, of which everything may be null, with what is said of it for every read."""
+    told = field.metadata or {}
+    kept = {k: v for k, v in told.items() if not k.startswith(OURS) and k != _SPARKS}
+    return st.StructField(field.name, nullable(field.dataType), True, kept)
+
+
+def _told(noted: st.StructField, field: pa.Field) -> st.DataType | None:
+    """The type that Spark noted, where it holds what is there: others may have rewritten the file
+    since, and of several files it is that of one. Raises RequestError for a shredded variant."""
+    (asked,) = arrow_schema(st.StructType([noted]))
+    found = misfit(field.type, asked.type, field.name)
+    if found is not None and found.shredded:
+        raise RequestError(f"{found}; or name the other columns in the option columns")
+    return noted.dataType if found is None else None
 
 
 def _decimal(kind: pa.DataType, name: str) -> st.DataType:
@@ -143,7 +171,7 @@ def _refused(name: str, kind: str, why: str) -> RequestError:
     )
 
 
-def _noted(metadata: Mapping[bytes, bytes]) -> Iterator[tuple[str, st.DataType]]:
+def _noted(metadata: Mapping[bytes, bytes]) -> Iterator[st.StructField]:
     """The columns that Spark itself noted in a file."""
     try:
         found = json.loads(metadata.get(ROW_METADATA, b"{}"))
@@ -151,8 +179,7 @@ def _noted(metadata: Mapping[bytes, bytes]) -> Iterator[tuple[str, st.DataType]]
         for field in fields:
             # A type of the user's own would import what the file names.
             if '"udt"' not in json.dumps(field):
-                one = st.StructField.fromJson(field)
-                yield one.name, one.dataType
+                yield st.StructField.fromJson(field)
     except (ValueError, TypeError, KeyError, AttributeError):
         return  # what else wrote it; Arrow's types are good enough
 

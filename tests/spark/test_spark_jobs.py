@@ -1,10 +1,12 @@
 """convert and verify: every file by itself, whatever becomes of others; and twice, if need be."""
 
+import datetime as dt
 import json
 import os
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from lakes import nested, numbers, put, values
@@ -12,6 +14,8 @@ from lakes import nested, numbers, put, values
 import rangeio
 import rangeio.spark
 from rangeio.errors import RequestError
+from rangeio.spark.jobs.choosing import chosen
+from rangeio.spark.jobs.comparing import same
 from rangeio.spark.jobs.converting import Item
 from rangeio.spark.jobs.done import Marks, made_of, mark
 from rangeio.spark.jobs.naming import below, renamed
@@ -162,6 +166,136 @@ def test_errors_hold_no_credentials(spark, folder, tmp_path):
     frame = rangeio.spark.verify(spark, str(folder), storage_options=words)
     assert "CANARY-1" not in json.dumps([row.asDict() for row in frame.collect()])
     assert "CANARY-1" not in frame._jdf.queryExecution().toString()
+
+
+def chunked(values, kind):
+    return pa.chunked_array([pa.array(values[:1], kind), pa.array(values[1:], kind)])
+
+
+DAY, AT = dt.date(2024, 5, 6), dt.datetime(2024, 5, 6, 7, 8, 9)
+
+
+@pytest.mark.parametrize(
+    ("kind", "copied", "values", "is_same"),
+    [
+        (pa.float64(), pa.float32(), [0.1], False),
+        (pa.float64(), pa.float32(), [0.5, float("nan")], True),
+        (pa.int64(), pa.bool_(), [2, 3], False),
+        (pa.int64(), pa.int32(), [2, 3], True),
+        (pa.timestamp("us"), pa.date32(), [AT], False),
+        (pa.date32(), pa.timestamp("us"), [DAY], False),
+        (pa.timestamp("ns"), pa.timestamp("us"), [AT, None], True),
+        (pa.date64(), pa.date32(), [DAY, None], True),
+        (pa.uint64(), pa.decimal128(20, 0), [2**64 - 1, None], True),
+        (pa.decimal128(9, 2), pa.decimal256(40, 2), [5, None], True),
+        (pa.float16(), pa.float32(), [0.5, None], True),
+        (pa.large_string(), pa.string(), ["x", None], True),
+        (pa.int64(), pa.string(), [5], False),
+        (pa.binary(2), pa.binary(), [b"xy", None], True),
+        (pa.list_(pa.float64(), 2), pa.list_(pa.float64()), [[1.0, 2.0], None], True),
+        (pa.list_(pa.float64()), pa.list_(pa.float32()), [[1.0, 0.1], None], False),
+        (pa.large_list(pa.uint8()), pa.list_(pa.int16()), [[1], [], None], True),
+        (pa.struct([("a", pa.uint8())]), pa.struct([("a", pa.int16())]), [{"a": 1}, None], True),
+        (pa.struct([("a", pa.uint8())]), pa.struct([("b", pa.uint8())]), [{"a": 1}], False),
+        (
+            pa.map_(pa.large_string(), pa.int8()),
+            pa.map_(pa.string(), pa.int64()),
+            [[("k", 1)]],
+            True,
+        ),
+        (pa.dictionary(pa.int8(), pa.string()), pa.string(), ["x", "x", None], True),
+        (pa.null(), pa.int32(), [None, None], True),
+    ],
+    ids=str,
+)
+def test_a_copy_in_another_type(kind, copied, values, is_same):
+    original = chunked(values, kind)
+    made_so = is_same or pa.types.is_nested(kind)
+    copy = chunked(values, copied) if made_so else original.cast(copied, safe=False)
+    assert same(copy, original) is is_same
+    assert not same(copy.slice(1), original)
+
+
+RARER = {
+    "seconds": pa.array([5, None], pa.timestamp("s")),
+    "date64": pa.array([DAY, None], pa.date64()),
+    "half": pa.array([1.5, None], pa.float16()),
+    "vector": pa.array([[1.0, 2.0], None], pa.list_(pa.float32(), 2)),
+    "views": pa.array([["x"], None], pa.list_view(pa.string_view())),
+    "bytes": pa.array([b"\xff", None], pa.binary_view()),
+    "large": pa.array([[1], None], pa.large_list(pa.uint8())),
+    "dec256": pa.array([5, None], pa.decimal256(50, 2)),
+    "dec32": pa.array([5, None], pa.decimal32(5, 2)),
+    "numbers": pa.array([5, None]).dictionary_encode(),
+    "words": pa.ListArray.from_arrays([0, 1, 2], pa.array(["a", "b"]).dictionary_encode()),
+    "map": pa.array([[("a", 1)], None], pa.map_(pa.string(), pa.uint8())),
+    "uuid": pa.array([b"0123456789abcdef", None], pa.uuid()),
+    "struct": pa.array([{"a": 1}, None], pa.struct([("a", pa.uint16())])),
+}
+
+
+@pytest.mark.parametrize("kind", ["doris", "parquet"])
+def test_a_copy_of_every_type(tmp_path, kind):
+    for table in (values(6), nested(20), pa.table(RARER)):
+        path = str(tmp_path / "copy")
+        rangeio.write(table, path, format=kind)
+        schemas = [None, table.schema] if kind == "doris" else [None]
+        for schema in schemas:
+            with rangeio.open(path, schema=schema) as file:
+                found = file.read()
+            lost = [
+                name
+                for name, copy in zip(table.column_names, found.columns, strict=True)
+                if not same(copy, table[name])
+            ]
+            assert lost == []
+
+
+def test_verify_sees_what_a_type_lost(spark, folder, tmp_path):
+    put(pa.table({"x": [0.1]}), folder / "a.parquet")
+    put(pa.table({"x": pa.array([0.1], pa.float32())}), tmp_path / "b" / "a.parquet")
+    found = told(rangeio.spark.verify(spark, str(tmp_path / "b"), against=str(folder)))
+    assert "column 'x' differs" in found["a.parquet"].error
+
+
+def test_conditions_on_folders_are_asked_of_the_paths(spark, folder, tmp_path):
+    for year in (2023, 2024):
+        put(numbers(50), folder / f"y={year}" / f"{year}.parquet")
+    to = tmp_path / "to"
+    for filters, rows in (
+        ([("y", ">", 2023), ("id", "<", 10)], 10),
+        ([[("y", "=", 2024)], [("y", "=", 2022)]], 50),
+    ):
+        frame = rangeio.spark.convert(spark, str(folder), str(to), filters=filters)
+        assert statuses(frame) == {"2024.parquet": "converted"}
+        assert pq.read_metadata(to / "y=2024" / "2024.parquet").num_rows == rows
+    never = rangeio.spark.convert(spark, str(folder), str(to), filters=[("y", "=", 1)])
+    assert statuses(never) == {}
+
+
+def test_what_folders_leave_of_filters():
+    names = ["y=1/a", "y=2/b", "y=__HIVE_DEFAULT_PARTITION__/c", "d"]
+    y, x = ("y", "=", 2), ("x", ">", 5)
+    assert chosen([y], names) == [(1, None), (3, [[y]])]
+    assert chosen([y, x], names) == [(1, [[x]]), (3, [[y, x]])]
+    assert chosen([[y], [x]], names) == [(0, [[x]]), (1, None), (2, [[x]]), (3, [[y], [x]])]
+    assert chosen([("y", "is null")], names)[0] == (2, None)
+    assert chosen([x], names) == [(i, [x]) for i in range(4)]
+    assert chosen(pc.field("x") > 5, names[:1])[0][0] == 0
+    with pytest.raises(RequestError, match="name the folders"):
+        chosen(pc.field("y") > 1, names)
+    with pytest.raises(RequestError, match="does not compare"):
+        chosen([("y", ">", "q")], names)
+
+
+@pytest.mark.parametrize("to", ["lake", "lake/", "lake/k=1", "lake/out", "."])
+def test_into_the_source_itself(spark, tmp_path, to, monkeypatch):
+    put(numbers(5), tmp_path / "lake" / "k=1" / "a.parquet")
+    monkeypatch.chdir(tmp_path)
+    for src in ("lake", f"file://{tmp_path}/lake", ["lake/"]):
+        with pytest.raises(RequestError, match="neither below the source nor above it"):
+            rangeio.spark.convert(spark, src, to, format="doris")
+    assert [one.name for one in tmp_path.rglob("*") if one.is_file()] == ["a.parquet"]
 
 
 def test_names():

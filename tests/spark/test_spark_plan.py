@@ -227,6 +227,8 @@ def test_filters_of_the_jar_skip(tmp_path):
     text = '{"op":"and","of":[{"op":"lt","column":["id"],"type":"long","value":"12"}]}'
     found = read(path, StructType().add("id", "long"), __pushed_filters=text)
     assert found["id"].to_pylist() == list(range(12))
+    few = pa.table({"id": pa.array(range(100), pa.int32())})
+    path = put(few, tmp_path / "i.parquet", row_group_size=10)
     wider = StructType().add("id", "double")
     text = '{"op":"lt","column":["id"],"type":"double","value":"12.0"}'
     assert read(path, wider, __pushed_filters=text).num_rows == 100

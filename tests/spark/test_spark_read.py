@@ -1,5 +1,6 @@
 """Spark through rangeio gives what Spark's own Parquet reader gives."""
 
+import pyarrow.parquet as pq
 import pytest
 from lakes import gets, load, nested, numbers, put, rows, wide
 
@@ -127,3 +128,24 @@ def test_a_wide_read_is_warned_of(spark, tmp_path):
     with pytest.warns(UserWarning, match=r"reads all 300 columns.*option\(.columns"):
         frame = rangeio.spark.read(spark, path)
     assert frame.selectExpr("sum(f7)").first()[0] == sum(7.0 + j for j in range(20))
+
+
+def test_a_variant_that_spark_shredded(spark, tmp_path):
+    key = "spark.sql.variant.writeShredding.enabled"
+    frame = spark.range(5).selectExpr("id", "parse_json(concat('{\"a\":', id, '}')) v")
+    for shredded in ("true", "false"):
+        spark.conf.set(key, shredded)
+        try:
+            frame.coalesce(1).write.parquet(str(tmp_path / shredded))
+        finally:
+            spark.conf.unset(key)
+    whole = load(spark, str(tmp_path / "false")).selectExpr("id", "to_json(v) v")
+    assert rows(whole) == rows(frame.selectExpr("id", "to_json(v) v"))
+    if "typed_value" not in str(pq.read_schema(next((tmp_path / "true").glob("*.parquet")))):
+        return  # older versions write them whole
+    path = str(tmp_path / "true")
+    for schema in (None, "id long, v variant"):
+        with pytest.raises(Exception, match=f"'v' is a shredded variant.*{key}=false"):
+            load(spark, path, schema).collect()
+    for schema, options in (("id long", {}), (None, {"columns": "id"})):
+        assert rows(load(spark, path, schema, **options)) == rows(spark.range(5).toDF("id"))

@@ -8,6 +8,7 @@ import pytest
 from lakes import load, numbers, put, rows
 from s3fs import S3FileSystem
 
+from rangeio.spark.writing.options import write_options
 from rangeio.testing.moto import MotoServer
 
 VALUES = {
@@ -164,6 +165,39 @@ def test_what_makes_no_sense_is_told_before_anything_is_written(spark, tmp_path,
     with pytest.raises(Exception, match=said):
         write(spark.range(3), tmp_path / "t", **options)
     assert not (tmp_path / "t").exists()
+
+
+def test_words_of_spark_for_codecs_and_formats():
+    def told(**words):
+        return write_options({"path": "/t", **words})
+
+    assert told(compression="UNCOMPRESSED").words == {"compression": "none"}
+    assert told(compression='{"a": "Zstd", "b": "lz4_raw"}').words == {
+        "compression": {"a": "zstd", "b": "lz4"}
+    }
+    assert told(format="Parquet").format == "parquet"
+
+
+@pytest.mark.parametrize("kind", ["Parquet", "DORIS"])
+def test_no_compression(spark, tmp_path, kind):
+    frame = spark.range(5000).selectExpr("id", "'the same' s").coalesce(1)
+    write(frame, tmp_path / "t", format=kind, compression="uncompressed")
+    assert load(spark, str(tmp_path / "t")).count() == 5000
+    if kind == "Parquet":
+        (one,) = data(tmp_path / "t")
+        group = pq.read_metadata(tmp_path / "t" / one).row_group(0)
+        assert group.column(0).compression == "UNCOMPRESSED"
+
+
+@pytest.mark.parametrize("kind", ["parquet", "doris"])
+def test_comments_come_back(spark, tmp_path, kind):
+    frame = spark.range(3).withMetadata("id", {"comment": "hello", "k": 5})
+    write(frame, tmp_path / "t", format=kind)
+    found = load(spark, str(tmp_path / "t"))
+    assert found.schema["id"].metadata == {"comment": "hello", "k": 5}
+    assert rows(found) == rows(frame)
+    again = load(spark, str(tmp_path / "t"), found.schema)
+    assert rows(again) == rows(frame)
 
 
 def test_types_that_a_format_has_not_are_named(spark, tmp_path):

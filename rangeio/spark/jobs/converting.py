@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -16,16 +16,21 @@ from rangeio.file import File
 from rangeio.file import open as opened
 from rangeio.folders import files_below, put, remove
 from rangeio.select import select
+from rangeio.spark.jobs.choosing import chosen
 from rangeio.spark.jobs.done import Known, Marks, made_of, mark
 from rangeio.spark.jobs.files import Told, attempted, carried_out, report
-from rangeio.spark.jobs.naming import renamed
+from rangeio.spark.jobs.naming import absolute, renamed
 from rangeio.spark.jobs.sources import Source, sources
 from rangeio.spark.naming import BESIDE, beside, nameless, noted
+from rangeio.spark.options import as_s3
 from rangeio.spark.types import spark_schema
 from rangeio.write import suffix_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+FILTERS = "filters"
+"""What is asked of each file by what its folders leave of it."""
 
 
 @dataclass(frozen=True)
@@ -55,11 +60,13 @@ class Job:
 
 @dataclass(frozen=True)
 class Item:
-    """One file, what it is to be called, and what is known of that."""
+    """One file, what it is to be called, and what is known of that. filters: those of its rows
+    that its folders do not answer."""
 
     source: Source
     name: str
     known: Known
+    filters: Any = None
 
     @property
     def done(self) -> bool:
@@ -79,14 +86,32 @@ def converted(spark: SparkSession, src: str | Sequence[str], job: Job) -> DataFr
 def _items(src: str | Sequence[str], job: Job) -> list[Item]:
     """What there is to do. Raises RequestError before anything is done."""
     found = sources(src, job.source_options)
+    filters = [job.reads.get(FILTERS)] * len(found)
+    if FILTERS in job.reads:
+        meant = chosen(job.reads[FILTERS], [one.name for one in found])
+        found, filters = [found[i] for i, _ in meant], [left for _, left in meant]
     names = renamed([one.name for one in found], suffix_of(job.format, job.words))
     urls = {one.url for one in found}
     clash = next((name for name in names if job.url(name) in urls), None)
     if clash is not None:
         raise RequestError("a file would be replaced by what is made of it", url=clash)
+    _refuse_nearby(src, urls, job.target)
     marks = Marks(files_below(job.target, job.storage_options))
     known = [marks.known(n, made_of(one, job.how)) for one, n in zip(found, names, strict=True)]
-    return [Item(*one) for one in zip(found, names, known, strict=True)]
+    return [Item(*one) for one in zip(found, names, known, filters, strict=True)]
+
+
+def _refuse_nearby(src: str | Sequence[str], urls: Collection[str], target: str) -> None:
+    """Raise RequestError where a read of the one folder would read what lies in the other."""
+    inside = f"{target.rstrip('/')}/"
+    paths = [absolute(as_s3(one)) for one in ([src] if isinstance(src, str) else src)]
+    above = any(inside.startswith(f"{one.rstrip('/')}/") for one in paths)
+    if above or any(url.startswith(inside) for url in urls):
+        raise RequestError(
+            "the new files would lie among those that they are made of, and every row be there "
+            "twice: name a folder that is neither below the source nor above it",
+            url=shown(target),
+        )
 
 
 def _one(job: Job, item: Item) -> Told:
@@ -104,7 +129,10 @@ def _convert(job: Job, item: Item) -> Told:
         remove(job.target, item.known.others, job.storage_options)
     with opened(item.source.url, storage_options=job.source_options) as file:
         _pinned(file, item.source)
-        options = {**job.reads, **job.words, "storage_options": job.storage_options}
+        reads = {name: told for name, told in job.reads.items() if name != FILTERS}
+        options = {**reads, **job.words, "storage_options": job.storage_options}
+        if item.filters is not None:
+            options[FILTERS] = item.filters
         written = convert(file, url, format=job.format, **options)
         note = _columns(job, file)
     done = mark(item.name, made_of(item.source, job.how), written.size)

@@ -14,6 +14,7 @@ from rangeio.datasets.finding.manifest import shown
 from rangeio.errors import Corrupt, NotFound
 from rangeio.file import File
 from rangeio.file import open as opened
+from rangeio.spark.jobs.comparing import same
 from rangeio.spark.jobs.files import Told, attempted, carried_out, report
 from rangeio.spark.jobs.naming import stem
 from rangeio.spark.jobs.sources import Source, sources
@@ -110,7 +111,7 @@ def _compared(file: File, other: File) -> None:
     row = 0
     for mine, theirs in zip(_steps(file), _steps(other), strict=True):
         for name in names:
-            if not _same(mine[name], theirs[name]):
+            if not same(mine[name], theirs[name]):
                 raise Corrupt(f"column {name!r} differs from row {row} on", url=shown(file.url))
         row += mine.num_rows
 
@@ -121,13 +122,3 @@ def _steps(file: File) -> Iterator[pa.Table]:
         cut = Cut(iter(reader), _ROWS)
         while cut.more():
             yield pa.Table.from_batches(list(cut.next()), reader.schema)
-
-
-def _same(mine: pa.ChunkedArray, theirs: pa.ChunkedArray) -> bool:
-    """Whether the values are equal, in whichever of two types; a NaN is equal to another."""
-    if mine.type != theirs.type:
-        try:
-            theirs = theirs.cast(mine.type)
-        except pa.ArrowException:
-            return False
-    return mine.equals(theirs) or repr(mine.to_pylist()) == repr(theirs.to_pylist())

@@ -12,30 +12,36 @@ from uuid import uuid4
 
 import pyarrow as pa
 
-from rangeio.datasets.plan import DatasetPlan
-from rangeio.errors import RangeIOError
+from rangeio.datasets.finding.manifest import shown
+from rangeio.datasets.plan import DatasetPlan, Part
+from rangeio.errors import RangeIOError, Unsupported
 from rangeio.session import Session
-from rangeio.spark.conforming import conformed
+from rangeio.spark.conforming import conformed, places
 from rangeio.spark.options import ReadOptions
 from rangeio.spark.reading.listing import ignored
+from rangeio.spark.reading.weighing import cut
 from rangeio.spark.sessions import session_of
+from rangeio.spark.widening import misfit
 
 _BATCH = 16 << 20  # bytes of a batch, roughly: Spark holds some of them at once
+_LARGEST = 2 * _BATCH  # of one whose values turn out to be longer than that
 _LEAST, _MOST = 1 << 10, 1 << 16
 
 
 def batches(plan: DatasetPlan, schema: pa.Schema, options: ReadOptions) -> Iterator[pa.RecordBatch]:
     """The rows of the plan as Spark wants them; files are fetched ahead of those in work.
 
-    Raises what reading raises; a file that the options let be left out ends where it fails.
+    Raises what reading raises, and Unsupported, before anything is read, for a file with a column
+    that ``schema`` does not hold; a file that the options let be left out ends where it fails.
     """
+    _checked(plan, schema)
     session = session_of(options)
     left = options.limit
     try:
         for batch in _read(plan, session, options, batch_rows(schema)):
-            found = conformed(batch if left is None else batch.slice(0, left), schema)
-            yield found
-            if left is not None and (left := left - found.num_rows) <= 0:
+            for part in cut(batch if left is None else batch.slice(0, left), _LARGEST):
+                yield _conformed(part, schema, plan)
+            if left is not None and (left := left - batch.num_rows) <= 0:
                 return
     finally:
         if options.trace_dir is not None:
@@ -52,6 +58,41 @@ def _width(kind: pa.DataType) -> int:
     if pa.types.is_primitive(kind):
         return max(int(kind.bit_width) // 8, 1)
     return 32 * max(int(kind.num_fields), 1)
+
+
+def _checked(plan: DatasetPlan, schema: pa.Schema) -> None:
+    """Raise Unsupported, with the file, where one of the plan has what the schema does not hold.
+
+    The file's own types count, not those that many files have in common. Values of folders' names
+    have none of their own: they are read as whatever is asked.
+    """
+    seen: set[int] = set()  # files of one schema share what is looked at, and so one look
+    at = places(schema.names, plan.schema.names)
+    for part in plan.parts:
+        if id(part.fit) not in seen:
+            seen.add(id(part.fit))
+            _check(part, schema, at)
+
+
+def _check(part: Part, schema: pa.Schema, at: list[int | None]) -> None:
+    for field, place in zip(schema, at, strict=True):
+        index = None if place is None else part.fit.parts[place].index
+        if index is None:
+            continue
+        found = misfit(part.fit.fields[index].type, field.type, field.name)
+        if found is not None:
+            raise Unsupported(str(found), url=shown(part.file.url))
+
+
+def _conformed(batch: pa.RecordBatch, schema: pa.Schema, plan: DatasetPlan) -> pa.RecordBatch:
+    """In the schema; an error of a value names the file, or the first that it may be in."""
+    try:
+        return conformed(batch, schema)
+    except Unsupported as error:
+        files = plan.files
+        if len(files) > 1:
+            error.reason += f" (in this file, or in one of {len(files) - 1} others of its task)"
+        raise error.located(files[0]) from None
 
 
 def _read(

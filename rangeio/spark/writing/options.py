@@ -12,6 +12,9 @@ from rangeio.spark.options import as_s3, listed
 from rangeio.spark.storage import STORAGE, storage_options
 
 _MOST, _KEYS, _MODE = "maxrecordsperfile", "partitionby", "partitionoverwritemode"
+_CODEC = "compression"
+_SPARKS = {"uncompressed": "none", "lz4_raw": "lz4"}
+"""Spark's names of codecs that have another here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +42,14 @@ def write_options(given: Mapping[str, str]) -> WriteOptions:
     storage = {
         key.removeprefix(STORAGE): told.pop(key) for key in list(told) if key.startswith(STORAGE)
     }
-    path, name = told.pop("path", ""), told.pop("format", "parquet")
+    path, name = told.pop("path", ""), told.pop("format", "parquet").lower()
     if not path:
         raise RequestError('no path: give one to save(...), or in the option "path"')
     most = told.pop(_MOST, None)
     keys, dynamic = _names(told.pop(_KEYS, "")), _dynamic(told.pop(_MODE, "static"))
     words = {key: _value(text) for key, text in told.items()}
+    if _CODEC in words:
+        words[_CODEC] = _codec(words[_CODEC])
     rows, known = _rows(most), storage_options(storage)
     return WriteOptions(as_s3(path), name, words, rows, keys, dynamic and bool(keys), known)
 
@@ -76,3 +81,13 @@ def _value(text: str) -> Any:
         return json.loads(text)
     except ValueError:
         return text
+
+
+def _codec(told: Any) -> Any:
+    """A codec, or codecs by column, as they are called here: Spark takes its names in any case."""
+    if isinstance(told, dict):
+        return {column: _codec(one) for column, one in told.items()}
+    if not isinstance(told, str):
+        return told
+    name = told.lower()
+    return _SPARKS.get(name, name)
