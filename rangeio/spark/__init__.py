@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from rangeio.spark.enabling import Pruning
+    from rangeio.spark.jobs.naming import Named
 
 __all__ = ["convert", "enable", "jar_path", "read", "verify"]
 
@@ -91,8 +92,8 @@ def jar_path() -> Path:
 
 def convert(
     spark: SparkSession,
-    src: str | Sequence[str],
-    dst: str,
+    src: Named,
+    dst: str | os.PathLike[str],
     *,
     format: str = "parquet",  # noqa: A002 - as in rangeio.convert
     columns: Sequence[str] | None = None,
@@ -110,10 +111,12 @@ def convert(
 
     Args:
         src: a path or url of a directory, a file or a glob, or a list of them.
-        dst: the folder. Empty files in ``_rangeio_converted/`` in it say what was made of what.
+        dst: the folder, neither below the source nor above it. Empty files in
+            ``_rangeio_converted/`` in it say what was made of what.
         format: of the new files, "parquet" or "doris", with its ``options``, see
             :func:`rangeio.write`.
-        columns, filters: as in :func:`rangeio.convert`.
+        columns, filters: as in :func:`rangeio.convert`; conditions on what the names of folders
+            tell choose among the files.
         overwrite: also replace files that no conversion made.
         source_options, storage_options: fsspec's, for ``src`` and for ``dst``.
 
@@ -122,21 +125,20 @@ def convert(
     no sense, and StoreError where a folder cannot be listed.
     """
     from rangeio.spark.jobs.converting import Job, converted
-    from rangeio.spark.jobs.naming import absolute
-    from rangeio.spark.options import as_url
+    from rangeio.spark.jobs.naming import absolute, urls_of
 
     reads = {"columns": columns, "filters": filters}
     chosen = {name: value for name, value in reads.items() if value is not None}
-    to = absolute(as_url(dst))
+    (to,) = map(absolute, urls_of(dst))
     job = Job(to, format.lower(), chosen, options, overwrite, source_options, storage_options)
     return converted(spark, src, job)
 
 
 def verify(
     spark: SparkSession,
-    url: str | Sequence[str],
+    url: Named,
     *,
-    against: str | Sequence[str] | None = None,
+    against: Named | None = None,
     storage_options: Mapping[str, object] | None = None,
     against_options: Mapping[str, object] | None = None,
 ) -> DataFrame:

@@ -13,7 +13,7 @@ from rangeio.datasets.finding.globs import has_magic, split
 from rangeio.errors import NotFound, RequestError
 from rangeio.fetching import fetch
 from rangeio.spark.options import ReadOptions
-from rangeio.spark.types import ROW_METADATA, arrow_schema, optional
+from rangeio.spark.types import ROW_METADATA, arrow_schema, nullable, optional
 from rangeio.spark.writing.options import WriteOptions
 
 BESIDE = "_rangeio_schema.json"
@@ -36,7 +36,7 @@ def refuse_others(options: WriteOptions, schema: st.StructType) -> None:
     """Raise RequestError where files without names are there whose columns are others: what is
     added to them would be read by their names."""
     have = beside(options.path, options.storage)
-    if have is not None and have != noted(schema):
+    if have is not None and _columns(_parsed(have.decode())) != _columns(schema):
         raise RequestError(
             "the files that are there have other columns, and theirs carry no names: write "
             "elsewhere, or overwrite",
@@ -86,6 +86,11 @@ def beside(root: str, storage: Mapping[str, object] | None) -> bytes | None:
         return fetch(url, [(0, None)], storage_options=storage or None)[0]
     except NotFound:
         return None
+
+
+def _columns(schema: st.StructType) -> list[tuple[str, st.DataType]]:
+    """Comments and the like are no other columns."""
+    return [(field.name, nullable(field.dataType)) for field in schema]
 
 
 def _arrow(schema: st.StructType) -> pa.Schema:

@@ -96,9 +96,6 @@ def as_url(text: str) -> str:
     return _FILE.sub("file:///", _S3.sub("s3://", text))
 
 
-as_s3 = as_url
-
-
 def listed(text: str) -> tuple[str, ...]:
     """A JSON list of texts, or texts with commas between them."""
     if not text.lstrip().startswith("["):

@@ -62,8 +62,10 @@ def _with_counts(schema: st.StructType, files: Listing, sample: Dataset) -> st.S
     if rows is not None:
         told[ROWS] = rows
     first, *others = schema.fields
+    # Comments and the like stay; the Java half takes out its own.
+    more = {**(first.metadata or {}), **told}
     return st.StructType(
-        [st.StructField(first.name, first.dataType, first.nullable, told), *others]
+        [st.StructField(first.name, first.dataType, first.nullable, more), *others]
     )
 
 

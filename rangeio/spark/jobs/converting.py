@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -19,10 +19,9 @@ from rangeio.select import select
 from rangeio.spark.jobs.choosing import chosen
 from rangeio.spark.jobs.done import Known, Marks, made_of, mark
 from rangeio.spark.jobs.files import Told, attempted, carried_out, report
-from rangeio.spark.jobs.naming import absolute, renamed
+from rangeio.spark.jobs.naming import Named, absolute, renamed, urls_of
 from rangeio.spark.jobs.sources import Source, sources
 from rangeio.spark.naming import BESIDE, beside, nameless, noted
-from rangeio.spark.options import as_s3
 from rangeio.spark.types import spark_schema
 from rangeio.write import suffix_of
 
@@ -74,7 +73,7 @@ class Item:
         return self.known.done and bool(self.source.tag)
 
 
-def converted(spark: SparkSession, src: str | Sequence[str], job: Job) -> DataFrame:
+def converted(spark: SparkSession, src: Named, job: Job) -> DataFrame:
     """What :func:`rangeio.spark.convert` promises."""
     items = _items(src, job)
     kept = [Told(one.source.shown, "kept", one.known.size) for one in items if one.done]
@@ -83,7 +82,7 @@ def converted(spark: SparkSession, src: str | Sequence[str], job: Job) -> DataFr
     return report(spark, sorted([*told, *kept], key=lambda one: one.file))
 
 
-def _items(src: str | Sequence[str], job: Job) -> list[Item]:
+def _items(src: Named, job: Job) -> list[Item]:
     """What there is to do. Raises RequestError before anything is done."""
     found = sources(src, job.source_options)
     filters = [job.reads.get(FILTERS)] * len(found)
@@ -101,10 +100,10 @@ def _items(src: str | Sequence[str], job: Job) -> list[Item]:
     return [Item(*one) for one in zip(found, names, known, filters, strict=True)]
 
 
-def _refuse_nearby(src: str | Sequence[str], urls: Collection[str], target: str) -> None:
+def _refuse_nearby(src: Named, urls: Collection[str], target: str) -> None:
     """Raise RequestError where a read of the one folder would read what lies in the other."""
     inside = f"{target.rstrip('/')}/"
-    paths = [absolute(as_s3(one)) for one in ([src] if isinstance(src, str) else src)]
+    paths = map(absolute, urls_of(src))
     above = any(inside.startswith(f"{one.rstrip('/')}/") for one in paths)
     if above or any(url.startswith(inside) for url in urls):
         raise RequestError(

@@ -5,8 +5,18 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Sequence
+from typing import TypeAlias
 
 from rangeio.errors import RequestError
+from rangeio.spark.options import as_url
+
+Named: TypeAlias = "str | os.PathLike[str] | Sequence[str | os.PathLike[str]]"
+
+
+def urls_of(named: Named) -> list[str]:
+    """One path or url, or many, each in our words."""
+    many = [named] if isinstance(named, (str, os.PathLike)) else named
+    return [as_url(os.fspath(one)) for one in many]
 
 
 def absolute(url: str) -> str:

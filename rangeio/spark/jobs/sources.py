@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from rangeio.datasets.finding.manifest import shown
 from rangeio.errors import RequestError
 from rangeio.session import default_session
-from rangeio.spark.jobs.naming import absolute, below
-from rangeio.spark.options import ReadOptions, as_s3
+from rangeio.spark.jobs.naming import Named, absolute, below, urls_of
+from rangeio.spark.options import ReadOptions
 from rangeio.spark.reading.finding import listing
 
 
@@ -28,12 +28,12 @@ class Source:
         return shown(self.url)
 
 
-def sources(url: str | Sequence[str], storage_options: Mapping[str, object] | None) -> list[Source]:
+def sources(url: Named, storage_options: Mapping[str, object] | None) -> list[Source]:
     """The files that a read of these paths would read, those with the most bytes first.
 
     Raises as a read does, and RequestError for a Lance dataset: its files alone are no table.
     """
-    paths = [as_s3(one) for one in ([url] if isinstance(url, str) else url)]
+    paths = urls_of(url)
     options = ReadOptions(tuple(paths), flat=True, storage=dict(storage_options or {}))
     found = listing(options, default_session())
     if found.found.version is not None:

@@ -16,7 +16,7 @@ from rangeio.file import File
 from rangeio.file import open as opened
 from rangeio.spark.jobs.comparing import same
 from rangeio.spark.jobs.files import Told, attempted, carried_out, report
-from rangeio.spark.jobs.naming import stem
+from rangeio.spark.jobs.naming import Named, stem
 from rangeio.spark.jobs.sources import Source, sources
 from rangeio.spark.writing.cutting import Cut
 
@@ -43,8 +43,8 @@ Pair = tuple[Source, "Source | None"]
 
 def verified(
     spark: SparkSession,
-    url: str | Sequence[str],
-    against: str | Sequence[str] | None,
+    url: Named,
+    against: Named | None,
     check: Check,
 ) -> DataFrame:
     """What :func:`rangeio.spark.verify` promises."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rangeio.errors import RequestError
-from rangeio.spark.options import as_s3, listed
+from rangeio.spark.options import as_url, listed
 from rangeio.spark.storage import STORAGE, storage_options
 
 _MOST, _KEYS, _MODE = "maxrecordsperfile", "partitionby", "partitionoverwritemode"
@@ -51,7 +51,7 @@ def write_options(given: Mapping[str, str]) -> WriteOptions:
     if _CODEC in words:
         words[_CODEC] = _codec(words[_CODEC])
     rows, known = _rows(most), storage_options(storage)
-    return WriteOptions(as_s3(path), name, words, rows, keys, dynamic and bool(keys), known)
+    return WriteOptions(as_url(path), name, words, rows, keys, dynamic and bool(keys), known)
 
 
 def _rows(text: str | None) -> int | None:
