@@ -6,13 +6,16 @@ import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from rangeio.errors import RangeIOError
-from rangeio.folders import put
+from rangeio.errors import NotFound, RangeIOError, StoreError
+from rangeio.fetching import fetch
+from rangeio.folders import put, remove
 from rangeio.stores.address import Options
 from rangeio.stores.sink import open_folder
 
 PREFIX = "_rangeio_job-"
 """What the names of jobs' folders begin with: readers pass over names with an underscore."""
+
+_MARK = "_open"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +48,24 @@ class Staging:
         """Where an attempt writes a file."""
         return f"{self.root.rstrip('/')}/{self._hidden(one)}"
 
+    def begin(self) -> None:
+        """Once, where the job is begun: until its end a mark lies in the folder."""
+        put(self._mark, b"open", self.storage_options)
+
+    def ended(self) -> bool:
+        """Whether the job was published or dropped: what is written now would be left."""
+        try:
+            fetch(self._mark, [(0, 1)], storage_options=self.storage_options)
+        except NotFound:
+            return True
+        except StoreError:  # nobody knows: the job's end will tell
+            return False
+        return False
+
+    @property
+    def _mark(self) -> str:
+        return f"{self.root.rstrip('/')}/{self.folder}/{_MARK}"
+
     def publish(
         self,
         files: Sequence[Staged],
@@ -76,7 +97,8 @@ class Staging:
         there.drop(self.folder)
 
     def drop(self) -> None:
-        """Remove all that the job wrote."""
+        """Remove all that the job wrote; its mark first, so that nobody adds to it meanwhile."""
+        remove(self.root, [f"{self.folder}/{_MARK}"], self.storage_options)
         open_folder(self.root, self.storage_options).drop(self.folder)
 
     def _hidden(self, one: Staged) -> str:

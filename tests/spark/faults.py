@@ -36,7 +36,10 @@ class Deadly(list):
         self.word, self.kill = word, kill
 
     def __iter__(self):
-        self.kill(self.word)
+        from pyspark import TaskContext
+
+        if TaskContext.get() is not None:  # the driver looks too
+            self.kill(self.word)
         return super().__iter__()
 
     def __reduce__(self):
@@ -56,13 +59,18 @@ def killing(batches):
 
 
 def slow_once(batches):
-    """The last task's first attempt takes so long that it is overtaken."""
+    """The attempt of the last task that comes here first takes so long that it is overtaken."""
     from pyspark import TaskContext
 
     context = TaskContext.get()
     (SEEN / f"slow-{context.partitionId()}-{context.attemptNumber()}").touch()
-    if context.partitionId() == 3 and context.attemptNumber() == 0:
-        time.sleep(6)
+    if context.partitionId() == 3:
+        try:
+            (SEEN / "slow").touch(exist_ok=False)
+        except FileExistsError:
+            pass
+        else:
+            time.sleep(6)
     yield from batches
 
 

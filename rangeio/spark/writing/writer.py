@@ -14,7 +14,7 @@ import pyspark.sql.types as st
 from pyspark import TaskContext
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 
-from rangeio.errors import RangeIOError
+from rangeio.errors import RangeIOError, StoreError
 from rangeio.spark.conforming import conformed
 from rangeio.spark.naming import BESIDE, nameless, noted
 from rangeio.spark.types import ROW_METADATA, arrow_schema, optional
@@ -24,7 +24,8 @@ from rangeio.spark.writing.parting import Keys, Spilled
 from rangeio.staging import Staged, Staging
 from rangeio.write import checked_format, write
 
-_LATE = (0, 0.3, 0.7, 1)  # seconds after which a job that failed is looked after again
+_LATE = (0, 0.5, 1)  # seconds after which a job that failed is looked after again
+_OFTEN = 0.5  # seconds between looks at a store whether the job goes on
 
 
 @dataclass
@@ -51,6 +52,7 @@ class Writer(DataSourceArrowWriter):
         # Now, or every task would fail of it.
         self._suffix = checked_format(options.format, options.words, self._schema())
         self._staging = Staging(options.path, dict(options.storage))
+        self._staging.begin()
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         """Write what comes; a task without rows writes nothing."""
@@ -60,12 +62,15 @@ class Writer(DataSourceArrowWriter):
         attempt = secrets.token_hex(8)
         files: list[Staged] = []
         rows = 0
+        watch = _Watch(self._staging)
         for folder, batches in self._divided(iterator):
             cut = Cut(batches, self._options.most_rows)
             while cut.more():
+                watch.look()
                 one = Staged(attempt, folder + self._name(part, len(files)))
                 rows += self._file(one, schema, cut.next())
                 files.append(one)
+        watch.look(last=True)
         return Done(tuple(files), rows)
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:  # type: ignore[override]
@@ -83,11 +88,11 @@ class Writer(DataSourceArrowWriter):
         self._staging.publish(files, notes, replace=self._overwrite, nearby=nearby)
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:  # type: ignore[override]
-        """Remove all that was written, by those attempts too that nobody speaks of: when one task
-        has failed, Spark does not wait for the others, whose workers it ends a moment later."""
-        with contextlib.suppress(RangeIOError):  # the reason for it is what is to be told
-            for seconds in _LATE:
-                time.sleep(seconds)
+        """Remove all that was written, by those attempts too that nobody speaks of. When one task
+        has failed, Spark does not wait for the others: see :class:`_Watch`."""
+        for seconds in _LATE:
+            time.sleep(seconds)
+            with contextlib.suppress(RangeIOError):  # the reason for it is what is to be told
                 self._staging.drop()
 
     def __repr__(self) -> str:
@@ -128,6 +133,25 @@ class Writer(DataSourceArrowWriter):
             **dict[str, Any](options.words),
         )
         return written.rows
+
+
+class _Watch:
+    """Ends a task whose job has ended without it, failed or overtaken, before it leaves files."""
+
+    def __init__(self, staging: Staging) -> None:
+        self._staging = staging
+        self._often = _OFTEN if "://" in staging.root.removeprefix("file://") else 0
+        self._looked = time.monotonic()
+
+    def look(self, *, last: bool = False) -> None:
+        """Raise StoreError where the job has ended; a store is not asked for every file."""
+        if not last and time.monotonic() - self._looked < self._often:
+            return
+        if self._staging.ended():
+            with contextlib.suppress(RangeIOError):
+                self._staging.drop()
+            raise StoreError("the job has ended without this task", url=self._staging.root)
+        self._looked = time.monotonic()
 
 
 def _typed(batches: Iterator[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
