@@ -14,7 +14,6 @@ from rangeio.errors import NotFound, RequestError
 from rangeio.fetching import fetch
 from rangeio.spark.options import ReadOptions
 from rangeio.spark.types import ROW_METADATA, arrow_schema, nullable, optional
-from rangeio.spark.writing.options import WriteOptions
 
 BESIDE = "_rangeio_schema.json"
 """The file beside the data that tells its columns, as Spark's JSON, in the order of their ids."""
@@ -32,15 +31,15 @@ def noted(schema: st.StructType) -> bytes:
     return str(schema.json()).encode()
 
 
-def refuse_others(options: WriteOptions, schema: st.StructType) -> None:
+def refuse_others(root: str, storage: Mapping[str, object] | None, schema: st.StructType) -> None:
     """Raise RequestError where files without names are there whose columns are others: what is
     added to them would be read by their names."""
-    have = beside(options.path, options.storage)
+    have = beside(root, storage)
     if have is not None and _columns(_parsed(have.decode())) != _columns(schema):
         raise RequestError(
             "the files that are there have other columns, and theirs carry no names: write "
             "elsewhere, or overwrite",
-            url=options.path,
+            url=root,
         )
 
 

@@ -87,7 +87,7 @@ def writer(given: Mapping[str, str], schema: st.StructType, *, overwrite: bool) 
     options = write_options(given)
     files_below(options.path, options.storage)  # refuses tables
     if nameless(options.format) and (not overwrite or options.dynamic):
-        refuse_others(options, Keys.of(options.keys, schema).left(schema))
+        refuse_others(options.path, options.storage, Keys.of(options.keys, schema).left(schema))
     return Writer(options, schema, overwrite=overwrite)
 
 
