@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 # PySpark is large, and nothing without Java: it comes with the first tests, where there is one.
-JAVA := $(or $(wildcard $(JAVA_HOME)/bin/java),$(shell command -v java))
+JAVA := $(or $(wildcard $(JAVA_HOME)/bin/java),$(shell command -v java 2>/dev/null))
 SPARK_STAMP := $(if $(JAVA),.venv/.spark)
 PYTEST := $(BIN)/python -m pytest
 # A file's tests stay in one process; their order is made in tests/spark/conftest.py.

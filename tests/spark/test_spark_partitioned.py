@@ -91,10 +91,11 @@ def test_many_partitions_and_no_rows(spark, tmp_path):
         ("id,x", "no column is left"),
         ("x", "cast it to a string"),
         ("[1]", "a list of texts"),
+        ("_k", "readers pass over"),
     ],
 )
 def test_keys_that_make_no_sense(spark, tmp_path, keys, said):
-    frame = spark.range(3).selectExpr("id", "1.5D x")
+    frame = spark.range(3).selectExpr("id", "1.5D x", "1 _k")
     if "left" in said:
         frame = frame.selectExpr("id", "id x")
     with pytest.raises(Exception, match=said):

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyspark.sql.types as st
 
+from rangeio.datasets.finding.globs import hidden
 from rangeio.datasets.finding.partitions import NULL
 from rangeio.errors import RequestError
 from rangeio.spark.conforming import places
@@ -37,6 +38,8 @@ class Keys:
         for name, place in zip(asked, at, strict=True):
             if place is None:
                 raise RequestError(f"partitionBy: no column is called {name!r}")
+            if hidden(name):
+                raise RequestError(f"partitionBy: readers pass over folders that begin as {name!r}")
             kind = schema.fields[place].dataType
             if not isinstance(kind, _KINDS):
                 raise RequestError(
