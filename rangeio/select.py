@@ -5,8 +5,9 @@ from __future__ import annotations
 import difflib
 import fnmatch
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
@@ -119,11 +120,14 @@ class _Names:
         self.fold = str if case_sensitive else str.casefold
         self.flags = 0 if case_sensitive else re.IGNORECASE
         self.levels: dict[int, dict[str, list[Column]]] = {}
-        self.positions = schema.positions
-        if not case_sensitive:
-            self.positions = {}
-            for i, name in enumerate(schema.names):
-                self.positions.setdefault(name.casefold(), []).append(i)
+
+    @cached_property
+    def folded(self) -> Mapping[str, list[int]]:
+        """Top-level positions by folded names: of all names, so only for one that is not there."""
+        found: dict[str, list[int]] = {}
+        for i, name in enumerate(self.schema.names):
+            found.setdefault(name.casefold(), []).append(i)
+        return found
 
     def hits(self, word: object) -> list[Hit]:
         """What one word of any kind means."""
@@ -164,10 +168,8 @@ class _Names:
 
     def tops(self, name: str) -> list[int]:
         """Top-level positions of a name; one in the very same case is preferred."""
-        found = self.positions.get(self.fold(name), [])
-        if len(found) < 2 or not self.flags:
-            return found
-        return self.schema.positions.get(name, found)
+        found = self.schema.positions.get(name, [])
+        return self.folded.get(name.casefold(), []) if self.flags and not found else found
 
     def dotted(self, word: str) -> Iterator[Hit]:
         """Every reading of a dotted path, for names may hold dots themselves."""

@@ -12,6 +12,7 @@ import pyspark.sql.types as st
 from rangeio.datasets.dataset import Dataset
 from rangeio.folders import files_below
 from rangeio.predicate import Filters
+from rangeio.schema import Schema
 from rangeio.select import select
 from rangeio.spark.filters.filtering import expression
 from rangeio.spark.filters.literals import read_conditions
@@ -22,6 +23,7 @@ from rangeio.spark.reading.listing import Listing
 from rangeio.spark.reading.planjob import PLANNING, PlanningReader
 from rangeio.spark.reading.reader import FilteringReader, Reader
 from rangeio.spark.sessions import session_of
+from rangeio.spark.settling import settle
 from rangeio.spark.types import spark_schema
 from rangeio.spark.writing.options import write_options
 from rangeio.spark.writing.parting import Keys
@@ -50,13 +52,16 @@ def inferred(given: Mapping[str, str]) -> st.StructType:
     # A column of which only a part is read is not the one that Spark noted.
     parts = [one.name for one in fields if one.type != known[one.name].type]
     found = spark_schema(whole, without=parts)
-    return _with_counts(found, files, sample) if options.statistics and fields else found
+    if options.statistics and fields:
+        found = _with_counts(found, files, sample)
+    settle()
+    return found
 
 
 def _with_counts(schema: st.StructType, files: Listing, sample: Dataset) -> st.StructType:
     """As the Java half wants to be told: in the metadata of the first field."""
     # A Lance dataset is planned by its manifest, columns with ids by those of all files.
-    alone = files.found.version is not None or any(one.id_declared for one in sample.schema)
+    alone = files.found.version is not None or _identified(sample.schema)
     told = {FILES: 1 if alone else len(files.files)}
     rows = files.rows(sample)
     if rows is not None:
@@ -67,6 +72,12 @@ def _with_counts(schema: st.StructType, files: Listing, sample: Dataset) -> st.S
     return st.StructType(
         [st.StructField(first.name, first.dataType, first.nullable, more), *others]
     )
+
+
+def _identified(schema: Schema) -> bool:
+    """Whether a column has an id that its file declares; no column is built where that is known."""
+    known = schema.declared
+    return any(known) if known is not None else any(one.id_declared for one in schema)
 
 
 def reader(

@@ -89,6 +89,8 @@ def alike(schemas: Sequence[Schema], names: Mapping[str, str]) -> Mapping[str, s
 
     Not of what one file has twice so, nor of columns that are known by an id.
     """
+    if len(schemas) < 2:
+        return names
     latest: dict[str, str] = {}
     variants: dict[str, dict[str, None]] = {}
     apart: set[str] = set()

@@ -21,6 +21,7 @@ from rangeio.spark.options import ReadOptions
 from rangeio.spark.reading.listing import ignored
 from rangeio.spark.reading.weighing import cut
 from rangeio.spark.sessions import session_of
+from rangeio.spark.settling import settle
 from rangeio.spark.widening import misfit
 
 _BATCH = 16 << 20  # bytes of a batch, roughly: Spark holds some of them at once
@@ -44,6 +45,7 @@ def batches(plan: DatasetPlan, schema: pa.Schema, options: ReadOptions) -> Itera
             if left is not None and (left := left - batch.num_rows) <= 0:
                 return
     finally:
+        settle()
         if options.trace_dir is not None:
             _note(plan, Path(options.trace_dir))
 

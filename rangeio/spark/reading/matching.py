@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import pyarrow as pa
 import pyspark.sql.types as st
@@ -28,7 +29,7 @@ def matched(schema: st.StructType, known: Schema) -> Matched:
     Of a struct only the children that the schema has are read. Raises RequestError for a name that
     means several columns.
     """
-    names = _Names(known.names)
+    names = _Names(known.names, known.positions)
     paths: list[Path] = []
     missing: list[str] = []
     for field in schema:
@@ -50,20 +51,34 @@ def cheapest(known: Schema) -> Path | None:
 
 
 class _Names:
-    def __init__(self, names: Sequence[str]) -> None:
-        self._exact: dict[str, int] = {}
-        self._folded: dict[str, list[int]] = {}
-        for i, name in enumerate(names):
-            self._exact.setdefault(name, i)
-            self._folded.setdefault(name.casefold(), []).append(i)
+    """exact: positions by name, where somebody has them already. All names are looked at only for
+    one that is not there: they may be thousands."""
+
+    def __init__(
+        self, names: Sequence[str], exact: Mapping[str, Sequence[int]] | None = None
+    ) -> None:
+        self._names = names
+        self._exact = _positions(names) if exact is None else exact
+
+    @cached_property
+    def _folded(self) -> Mapping[str, Sequence[int]]:
+        return _positions([name.casefold() for name in self._names])
 
     def find(self, name: str) -> int | None:
-        if name in self._exact:
-            return self._exact[name]
-        found = self._folded.get(name.casefold(), [])
+        exact = self._exact.get(name)
+        if exact:
+            return exact[0]
+        found = self._folded.get(name.casefold(), ())
         if len(found) > 1:
             raise RequestError(f"{name!r} means {len(found)} columns that differ in case alone")
         return found[0] if found else None
+
+
+def _positions(names: Sequence[str]) -> Mapping[str, Sequence[int]]:
+    found: dict[str, list[int]] = {}
+    for i, name in enumerate(names):
+        found.setdefault(name, []).append(i)
+    return found
 
 
 def _below(kind: st.DataType, column: Column, missing: list[str]) -> Iterator[Path]:

@@ -16,6 +16,7 @@ from rangeio.spark.reading.finding import listing
 from rangeio.spark.reading.planjob import plans_of, shares
 from rangeio.spark.reading.planning import Wish, divided, planned, tasks
 from rangeio.spark.sessions import session_of
+from rangeio.spark.settling import settle
 from rangeio.spark.types import arrow_schema
 
 
@@ -42,6 +43,11 @@ class Reader(DataSourceReader):
 
     def partitions(self) -> list[InputPartition]:
         """List and plan, where the driver is; nothing of the data is read. May be none at all."""
+        found = self._splits()
+        settle()
+        return found
+
+    def _splits(self) -> list[InputPartition]:
         options = self._options
         arrow_schema(self._schema)  # or every task would fail of it
         if options.plans is not None:
