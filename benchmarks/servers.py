@@ -6,6 +6,7 @@ import multiprocessing
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import count
 from multiprocessing.connection import Connection
 from pathlib import Path
 from types import TracebackType
@@ -87,12 +88,16 @@ class Clocked(RangeServer):
         self.root = root
         self.came: list[float] = []
         self._keep = keep_log
+        self._pages = count()
 
     def meet(self, request: Request) -> Fault:
         if self._keep:
             self.came.append(time.monotonic())
         if "list-type=2" in request.query:
-            self.put(request.key, self._listing(request))
+            # Under a name of its own: others may be asked for meanwhile.
+            page, name = self._listing(request), f"_listed/{next(self._pages)}"
+            self.put(name, page)
+            request.target = f"/{name}"
         return super().meet(request)
 
     def _listing(self, request: Request) -> bytes:
