@@ -374,9 +374,8 @@ class Dataset:
                 self.skipped = scan.options.skipped
 
     def _extremes(self, column: Word, filters: Filters | None, on_error: OnError) -> Extremes:
-        options = self._options(None, on_error)
         request = Request([column], None, filters, flatten=True)
-        return self._run(self._asked(request, options, extremes))
+        return self._run(self._asked(request, self._options(None, on_error), extremes))
 
     def _options(
         self, limit: int | None, on_error: OnError, told: Progress | None = None

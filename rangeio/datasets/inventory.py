@@ -18,6 +18,7 @@ from rangeio.datasets.evolving.target import identified, target_schema
 from rangeio.datasets.fileplan import FilePlan, Way, planned
 from rangeio.datasets.finding.lancedataset import relabelled
 from rangeio.datasets.finding.manifest import DataFile, Manifest, shown
+from rangeio.datasets.gathering import gathered
 from rangeio.datasets.remembering import Known, Versions, remembered
 from rangeio.datasets.resolving import Resolved
 from rangeio.datasets.said import Said
@@ -381,20 +382,3 @@ def told(columns: Iterable[Column]) -> Hashable:
         for column in columns
         for one in column.walk()
     )
-
-
-async def gathered(indexes: Iterable[int], work: Callable[[int], Any], together: int) -> None:
-    """Do ``work`` for each, some at once; the first error ends the others."""
-    left = iter(indexes)
-
-    async def some() -> None:
-        for index in left:
-            await work(index)
-
-    tasks = [asyncio.ensure_future(some()) for _ in range(together)]
-    try:
-        await asyncio.gather(*tasks)
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
